@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_ACCUMULATE_GATE_HPP
+#define ACCRUE_ACCUMULATE_GATE_HPP
+
+#include <accrue/core/error.hpp>
+#include <accrue/core/facts.hpp>
+
+namespace accrue {
+
+/// How a microbatch enters the sum, as numbers: its own gradient is `to_own * g`, and weighs `weight` in the group.
+///
+/// For the mean objective the own gradient is the microbatch's mean and the weight its count; for the sum objective it
+/// is the microbatch's sum and the weight 1. Without clipping only the product is used, formed exactly as w_i.
+struct microbatch_weight {
+  double to_own = 1.0;
+  double weight = 1.0;
+  double product = 1.0;
+};
+
+/// What the gate says of a microbatch before anything is launched.
+template <class Count> struct admission {
+  Count count{};         ///< c_i
+  bool ignored = false;  ///< declared count 0: its gradient and loss are not looked at, even where they are NaN
+  microbatch_weight by;
+};
+
+/// Admits a microbatch: w_i = 1 for a sum, c_i for a mean; a declared count of 0 is ignored, except that a sum under
+/// the sum objective is always added.
+///
+/// Failure: a count that is negative or NaN, from a user's normalization, is `accrue::error`.
+template <class Normalization, class Objective> [[nodiscard]] auto admit(microbatch_facts const& facts, bool is_mean) {
+  admission<typename Normalization::count_type> answer;
+  answer.count = Normalization::count(facts);
+  if (!(answer.count >= 0))
+    throw error("accrue: the normalization counts less than nothing in a microbatch",
+                "the group's weight would be wrong", "check the count of the normalization policy");
+  bool const always_added = !Objective::own_is_mean && !is_mean;
+  answer.ignored = answer.count == 0 && !always_added;
+  if (answer.ignored) return answer;
+
+  double const count = static_cast<double>(answer.count);
+  answer.by.product = is_mean ? count : 1.0;
+  if constexpr (Objective::own_is_mean) {
+    answer.by.to_own = is_mean ? 1.0 : 1.0 / count;
+    answer.by.weight = count;
+  } else {
+    answer.by.to_own = answer.by.product;
+  }
+  return answer;
+}
+
+}  // namespace accrue
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_ACCUMULATE_SUMMATION_HPP
+#define ACCRUE_ACCUMULATE_SUMMATION_HPP
+
+#include <accrue/core/scalar.hpp>
+#include <accrue/core/slots.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <string_view>
+#include <type_traits>
+
+namespace accrue {
+
+/// What a policy for the slot summation offers: `buffer_scalar<P>`, what gradients of parameters of scalar `P` are
+/// summed in. Never narrower than float; complex if and only if `P` is.
+template <class Policy>
+concept summation_policy = fills_slot<Policy, slot::summation> && requires {
+  typename Policy::template buffer_scalar<float>;
+  typename Policy::template buffer_scalar<Kokkos::complex<double>>;
+};
+
+/// Stands for the scalar that `accumulation_scalar_t` gives: 16-bit and float into float, double into double.
+struct own_precision {};
+
+/// Sums in plain floating point of at least the width of `T`.
+///
+/// Guarantee: a sum of n terms is off by at most n - 1 roundings of the buffer's scalar; the order of the microbatches
+/// is the order of the additions. Cost: one buffer. Example: `widened<double>{}` sums float gradients in double, at
+/// twice the memory of the buffer.
+template <class T = own_precision> struct widened {
+  using fills = slot::summation;
+  static constexpr std::string_view name = std::is_same_v<T, double>  ? "widened<double>"
+                                           : std::is_same_v<T, float> ? "widened<float>"
+                                                                      : "widened";
+  static_assert(std::is_same_v<T, own_precision> || std::is_same_v<T, float> || std::is_same_v<T, double>,
+                "accrue::widened: sums are kept in float or double: write accrue::widened<double>{}");
+
+ private:
+  template <class P> struct choose {
+    using own = real_t<accumulation_scalar_t<P>>;
+    using real = std::conditional_t<std::is_same_v<T, double>, double, own>;
+    using type = std::conditional_t<is_complex_v<P>, Kokkos::complex<real>, real>;
+  };
+
+ public:
+  template <class P> using buffer_scalar = typename choose<P>::type;
+
+  friend bool operator==(widened const&, widened const&) = default;
+};
+
+static_assert(summation_policy<widened<>>);
+
+}  // namespace accrue
+#endif

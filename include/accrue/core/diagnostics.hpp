@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_CORE_DIAGNOSTICS_HPP
+#define ACCRUE_CORE_DIAGNOSTICS_HPP
+
+// The wording of every compile error: the entity, what is wrong, the way out. Literals, because that is what a
+// static_assert takes in C++20.
+
+#define ACCRUE_SAY_NOT_PARAMETERS \
+  "accrue::accumulator: the first argument is not a set of parameters: wrap the views in accrue::parameters(...)"
+#define ACCRUE_SAY_NOT_A_POLICY                                                                                        \
+  "accrue::accumulator: an argument is not a policy: policies are values such as accrue::per_token{}, and name their " \
+  "slot in a member type fills"
+#define ACCRUE_SAY_NO_NORMALIZATION                                                                  \
+  "accrue::accumulator: name exactly one normalization: accrue::per_sample{}, accrue::per_token{}, " \
+  "accrue::per_microbatch{} or accrue::weighted{}"
+#define ACCRUE_SAY_TWO_NORMALIZATIONS                                                                 \
+  "accrue::accumulator: two policies fill the slot normalization: keep one of accrue::per_sample{}, " \
+  "accrue::per_token{}, accrue::per_microbatch{}, accrue::weighted{}"
+#define ACCRUE_SAY_TWO_OBJECTIVES                                                                \
+  "accrue::accumulator: two policies fill the slot objective: keep accrue::mean_objective{} or " \
+  "accrue::sum_objective{}"
+#define ACCRUE_SAY_TWO_BOUNDARIES \
+  "accrue::accumulator: two policies fill the slot boundary: keep one, for example accrue::every{16}"
+#define ACCRUE_SAY_TWO_LAST_GROUPS                                                                             \
+  "accrue::accumulator: two policies fill the slot last group: keep one of accrue::keep_last{}, drop_last{}, " \
+  "carry_last{}, pad_last{}, refuse_last{}"
+#define ACCRUE_SAY_TWO_CLIPS                                                                                           \
+  "accrue::accumulator: two policies fill the slot clip: keep one, for example accrue::clip_by_global_norm{.max_norm " \
+  "= 1.0}"
+#define ACCRUE_SAY_TWO_SUMMATIONS \
+  "accrue::accumulator: two policies fill the slot summation: keep one, for example accrue::widened<double>{}"
+#define ACCRUE_SAY_TWO_DIVISIONS \
+  "accrue::accumulator: two policies fill the slot division: keep one, for example accrue::late{}"
+#define ACCRUE_SAY_TWO_LOSS_SCALES \
+  "accrue::accumulator: two policies fill the slot loss scale: keep one, for example accrue::unscaled{}"
+#define ACCRUE_SAY_TWO_NON_FINITES \
+  "accrue::accumulator: two policies fill the slot non-finite: keep one, for example accrue::skip_group{}"
+#define ACCRUE_SAY_TWO_REPLICAS \
+  "accrue::accumulator: two policies fill the slot replicas: keep one, for example accrue::one_replica{}"
+#define ACCRUE_SAY_TWO_UPDATES                                                                                   \
+  "accrue::accumulator: two policies fill the slot update: keep one rule, or give one per parameter group with " \
+  "accrue::per_group{...}"
+#define ACCRUE_SAY_SLOT_NOT_OFFERED                                                                                  \
+  "accrue::accumulator: a policy asks for what this version does not offer: the slots veto and holding stay empty; " \
+  "division is late, loss scale unscaled, non-finite skip_group, replicas one_replica"
+#define ACCRUE_SAY_BAD_NORMALIZATION                                                                              \
+  "accrue::accumulator: the normalization policy does not satisfy accrue::normalization_policy: it needs a type " \
+  "needs and count(microbatch_facts)"
+#define ACCRUE_SAY_BAD_OBJECTIVE                                                                                   \
+  "accrue::accumulator: the objective policy does not satisfy accrue::objective_policy: it needs own_is_mean and " \
+  "divisor(weight)"
+#define ACCRUE_SAY_BAD_BOUNDARY \
+  "accrue::accumulator: the boundary policy does not satisfy accrue::boundary_policy: it needs full(group_counts)"
+#define ACCRUE_SAY_BAD_LAST_GROUP \
+  "accrue::accumulator: the last-group policy does not satisfy accrue::last_group_policy: it needs action"
+#define ACCRUE_SAY_BAD_CLIP                                                                                     \
+  "accrue::accumulator: the clip policy does not satisfy accrue::clip_policy: it needs by_norm, norm_order(), " \
+  "factor(norm) and bounded(value)"
+#define ACCRUE_SAY_BAD_SUMMATION                                                                   \
+  "accrue::accumulator: the summation policy does not satisfy accrue::summation_policy: it needs " \
+  "buffer_scalar<Parameter>"
+#define ACCRUE_SAY_BAD_UPDATE                                                                                  \
+  "accrue::accumulator: the update policy does not satisfy accrue::update_policy: it needs state_words() and " \
+  "for_update<T>(n)"
+#define ACCRUE_SAY_PAD_NEEDS_EVERY                                                                              \
+  "accrue::accumulator: pad_last divides as if the last group had all its microbatches: it needs the boundary " \
+  "accrue::every{A}"
+#define ACCRUE_SAY_PAD_NEEDS_MEAN \
+  "accrue::accumulator: pad_last divides by a padded weight: it needs accrue::mean_objective{}; a sum is not divided"
+#define ACCRUE_SAY_GROUPS_AND_RULES                                                                                    \
+  "accrue::accumulator: accrue::per_group{...} holds one rule for each set in accrue::parameter_groups(...): give as " \
+  "many rules as sets"
+#define ACCRUE_SAY_NO_UPDATE \
+  "accrue::accumulator: update() changes parameters: name exactly one update policy, for example accrue::sgd{}"
+#define ACCRUE_SAY_NO_LAST_GROUP                                                                                \
+  "accrue::accumulator: end_of_data() closes a last group that may be short: name one of accrue::keep_last{}, " \
+  "drop_last{}, carry_last{}, pad_last{}, refuse_last{}"
+#define ACCRUE_SAY_NO_BOUNDARY                                                                                         \
+  "accrue::accumulator: change_boundary() takes another value of the boundary policy given at construction: give one " \
+  "there, for example accrue::every{16}"
+#define ACCRUE_SAY_OTHER_RULE                                                                                       \
+  "accrue::accumulator: change_rule() takes another value of the update policy given at construction, of the same " \
+  "type"
+
+#define ACCRUE_SAY_BARE_GRADIENT                                                                       \
+  "accrue: say how the gradient was reduced over its microbatch: wrap it in accrue::mean_gradient or " \
+  "accrue::sum_gradient"
+#define ACCRUE_SAY_GRADIENT_COUNT                                                                                      \
+  "accrue: a contribution has one gradient for each parameter, in order: write accrue::no_gradient where a parameter " \
+  "has none, or give no gradient at all"
+#define ACCRUE_SAY_NOT_A_GRADIENT \
+  "accrue: a gradient is a Kokkos view, a std::vector of views, a std::optional view, or accrue::no_gradient"
+#define ACCRUE_SAY_UNREACHABLE_GRADIENT                                                                          \
+  "accrue: the accumulator's execution space cannot reach a gradient's memory: copy it there, or construct the " \
+  "accumulator with another execution space"
+#define ACCRUE_SAY_GRADIENT_SCALAR \
+  "accrue: a gradient's scalar is none of float, double, complex, float16, bfloat16 (Kokkos half_t, bhalf_t)"
+#define ACCRUE_SAY_NARROWED_GRADIENT                                                                            \
+  "accrue: a gradient is wider than its accumulation buffer, or complex where the parameter is real: give the " \
+  "accumulator accrue::widened<double>{}, or matching types"
+#define ACCRUE_SAY_NOT_A_FACT                                                                                     \
+  "accrue: accumulate() takes, after the gradient, counts such as accrue::tokens{512}, accrue::weight{0.5}, and " \
+  "accrue::mean_loss{...} or accrue::sum_loss{...}"
+#define ACCRUE_SAY_FACT_TWICE "accrue: accumulate() was given the same count or the loss twice: keep one of each"
+#define ACCRUE_SAY_COUNT_MISSING                                                                                    \
+  "accrue: accumulate() lacks the count that the normalization divides by: add accrue::samples{n} for per_sample, " \
+  "accrue::tokens{n} for per_token, accrue::weight{w} for weighted"
+#define ACCRUE_SAY_BOUNDARY_COUNT_MISSING \
+  "accrue: accumulate() lacks the count that the boundary waits for: add accrue::samples{n} or accrue::tokens{n}"
+
+#define ACCRUE_SAY_NOT_A_PARAMETER "accrue::parameters: a parameter is a Kokkos view or a std::vector of views"
+#define ACCRUE_SAY_CONST_PARAMETER \
+  "accrue::parameters: a view of const elements cannot be updated: pass the view of the parameters themselves"
+#define ACCRUE_SAY_PARAMETER_SCALAR                                                                                \
+  "accrue::parameters: a parameter's scalar is none of float, double, complex, float16, bfloat16 (Kokkos half_t, " \
+  "bhalf_t)"
+#define ACCRUE_SAY_UNREACHABLE_PARAMETER                                                                            \
+  "accrue::accumulator: the execution space cannot reach a parameter's memory: construct it with an instance of a " \
+  "space that can"
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_CORE_FACTS_HPP
+#define ACCRUE_CORE_FACTS_HPP
+
+#include <accrue/core/error.hpp>
+#include <accrue/core/units.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <concepts>
+#include <limits>
+#include <type_traits>
+
+namespace accrue {
+
+/// The real-valued count of a microbatch under `weighted`: finite and at least 0.
+class weight {
+ public:
+  constexpr weight() = default;
+  template <class Number>
+    requires(std::floating_point<Number> || std::integral<Number>)
+  constexpr explicit weight(Number value) : value_(static_cast<double>(value)) {
+    if (!(value_ >= 0.0 && value_ <= std::numeric_limits<double>::max()))
+      throw error("accrue::weight: not a finite number of at least 0",
+                  "the group's gradient is divided by the sum of weights", "give 0 to leave a microbatch out");
+  }
+  [[nodiscard]] constexpr double value() const noexcept { return value_; }
+  friend constexpr bool operator==(weight, weight) = default;
+
+ private:
+  double value_ = 0.0;
+};
+
+/// What a microbatch says of itself beside its gradients. A count that was not given reads 0.
+struct microbatch_facts {
+  accrue::samples samples;
+  accrue::tokens tokens;  ///< supervised ones only
+  accrue::ignored_tokens ignored_tokens;
+  accrue::positions positions;
+  accrue::weight weight;
+  bool declares_nothing = false;  ///< `samples{0}` or `tokens{0}` was given: the microbatch is ignored
+
+  constexpr void take(accrue::samples n) { samples = n, declares_nothing = declares_nothing || n.value() == 0; }
+  constexpr void take(accrue::tokens n) { tokens = n, declares_nothing = declares_nothing || n.value() == 0; }
+  constexpr void take(accrue::ignored_tokens n) { ignored_tokens = n; }
+  constexpr void take(accrue::positions n) { positions = n; }
+  constexpr void take(accrue::weight w) { weight = w; }
+  template <class Loss> constexpr void take(Loss const&) {}  // a loss is no count
+};
+
+template <class Fact>
+concept counting_fact = std::same_as<Fact, samples> || std::same_as<Fact, tokens> ||
+    std::same_as<Fact, ignored_tokens> || std::same_as<Fact, positions> || std::same_as<Fact, weight>;
+
+/// Exact sums of the counts of several microbatches.
+struct group_counts {
+  accrue::microbatches microbatches;
+  accrue::microbatches ignored_microbatches;  ///< among them, those whose declared count is 0
+  accrue::samples samples;
+  accrue::tokens tokens;
+  accrue::ignored_tokens ignored_tokens;
+  accrue::positions positions;
+
+  constexpr void add(microbatch_facts const& facts, bool ignored) {
+    microbatches += accrue::microbatches{1};
+    ignored_microbatches += accrue::microbatches{ignored ? 1 : 0};
+    samples += facts.samples;
+    tokens += facts.tokens;
+    ignored_tokens += facts.ignored_tokens;
+    positions += facts.positions;
+  }
+  friend constexpr bool operator==(group_counts const&, group_counts const&) = default;
+};
+
+/// The microbatch's loss, averaged over the unit of the normalization; a number, or a view of rank 0 on the device.
+///
+/// Cost: a number costs nothing; a view costs a launch over one element, and no fence.
+template <class Value> struct mean_loss {
+  Value value;
+  explicit mean_loss(Value v) : value(v) {}
+};
+template <class Value> mean_loss(Value) -> mean_loss<Value>;
+
+/// The microbatch's loss, summed over the unit of the normalization; a number, or a view of rank 0 on the device.
+template <class Value> struct sum_loss {
+  Value value;
+  explicit sum_loss(Value v) : value(v) {}
+};
+template <class Value> sum_loss(Value) -> sum_loss<Value>;
+
+template <class T> inline constexpr bool is_mean_loss_v = false;
+template <class Value> inline constexpr bool is_mean_loss_v<mean_loss<Value>> = true;
+template <class T> inline constexpr bool is_sum_loss_v = false;
+template <class Value> inline constexpr bool is_sum_loss_v<sum_loss<Value>> = true;
+
+template <class Fact>
+concept loss_fact = is_mean_loss_v<Fact> || is_sum_loss_v<Fact>;
+
+template <class Fact>
+concept microbatch_fact = counting_fact<Fact> || loss_fact<Fact>;
+
+template <class Wanted, class... Facts> inline constexpr bool has_fact = (std::same_as<Wanted, Facts> || ...);
+
+template <class Wanted, class... Facts> inline constexpr int times_given = (0 + ... + int(std::same_as<Wanted, Facts>));
+
+/// No count is given twice, nor more than one loss.
+template <class... Facts>
+concept facts_once = ((0 + ... + int(loss_fact<Facts>)) <= 1) && ((times_given<Facts, Facts...> == 1) && ...);
+
+}  // namespace accrue
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_CORE_OPEN_GROUP_HPP
+#define ACCRUE_CORE_OPEN_GROUP_HPP
+
+#include <accrue/core/error.hpp>
+#include <accrue/core/facts.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+
+namespace accrue {
+
+/// The loss of a group as it grows: a sum on the host and one on the device.
+struct group_loss {
+  double on_host = 0.0;
+  bool on_device = false;     ///< the device's sum holds something of this group
+  std::int64_t reported = 0;  ///< microbatches that gave their loss, among those that weigh
+};
+
+/// What the host knows of the group that is being filled. A plain value: a change is made on a copy and then taken
+/// over.
+template <class Count> struct open_group {
+  group_counts counts;
+  std::int64_t contributed = 0;  ///< microbatches that weigh
+  Count weight{};                ///< N so far: exact for integers
+  group_loss loss;
+
+  /// Failure: `accrue::error` where a total overflows.
+  void add(microbatch_facts const& facts, Count count, bool ignored) {
+    counts.add(facts, ignored);
+    if (ignored) return;
+    ++contributed;
+    if constexpr (std::integral<Count>) {
+      if (count > std::numeric_limits<Count>::max() - weight)
+        throw error("accrue: the weight of the group exceeds 63 bits",
+                    "the gradient would be divided by a wrong number", "check the counts that are handed over");
+    }
+    weight += count;
+  }
+
+  /// The group's loss is known only if every microbatch that weighs gave one.
+  [[nodiscard]] bool has_loss() const { return contributed > 0 && loss.reported == contributed; }
+};
+
+}  // namespace accrue
+#endif

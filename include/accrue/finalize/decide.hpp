@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_FINALIZE_DECIDE_HPP
+#define ACCRUE_FINALIZE_DECIDE_HPP
+
+#include <accrue/core/decision.hpp>
+#include <accrue/core/norm.hpp>
+#include <accrue/core/scalar.hpp>
+#include <accrue/core/slots.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <string_view>
+
+namespace accrue {
+
+/// Raw weighted sums are kept; one factor is applied at the end. The default division.
+struct late {
+  using fills = slot::division;
+  static constexpr std::string_view name = "late";
+  friend bool operator==(late const&, late const&) = default;
+};
+
+/// Gradients arrive as they are, not multiplied by a loss scale. The default.
+struct unscaled {
+  using fills = slot::loss_scale;
+  static constexpr std::string_view name = "unscaled";
+  friend bool operator==(unscaled const&, unscaled const&) = default;
+};
+
+/// A group with NaN or Inf in its gradient changes nothing: no parameter, no optimizer state, no counter. The default.
+struct skip_group {
+  using fills = slot::non_finite;
+  static constexpr std::string_view name = "skip_group";
+  friend bool operator==(skip_group const&, skip_group const&) = default;
+};
+
+/// Settles one group: norm, finite check, clip factor, decision, record and device totals, on one thread.
+///
+/// Order: after all partial norms, before the update pass. Guarantee: the partials are summed in the order of the
+/// chunks. Failure: a gradient that is not finite, or whose norm is not, is skipped and recorded with that norm.
+template <class Clip> struct decide {
+  norm_partial const* partials;
+  std::int64_t chunks;
+  double divisor;
+  Clip clip;
+
+  std::int64_t number;
+  double const* device_loss;  ///< null where the losses were numbers on the host
+  double host_loss;
+  double loss_divisor;
+
+  std::uint8_t const* touched;
+  std::int64_t* updates_of_view;
+  std::int64_t views;
+
+  decision* verdict;
+  device_record* record;
+  device_totals* totals;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t) const {
+    norm_order const order{clip.norm_order()};
+    norm_partial const total = total_of(order, partials, chunks);
+    double const norm = norm_of(order, total, divisor);
+    bool const apply = total.non_finite == 0 && is_finite(norm);
+    double const clip_factor = apply ? clip.factor(norm) : 1.0;
+    double const loss = host_loss + (device_loss != nullptr ? *device_loss : 0.0);
+
+    *verdict = {divisor, clip_factor, apply ? 1 : 0};
+    *record = {number, apply ? outcome::applied : outcome::skipped_non_finite, norm, clip_factor, loss / loss_divisor};
+    totals->applied += apply ? 1 : 0;
+    totals->skipped += apply ? 0 : 1;
+    totals->consecutive_skips = apply ? 0 : totals->consecutive_skips + 1;
+    if (!apply) return;
+    for (std::int64_t v = 0; v < views; ++v) updates_of_view[v] += touched[v] != 0 ? 1 : 0;
+  }
+};
+
+}  // namespace accrue
+#endif

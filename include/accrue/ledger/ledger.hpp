@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_LEDGER_LEDGER_HPP
+#define ACCRUE_LEDGER_LEDGER_HPP
+
+#include <accrue/core/decision.hpp>
+#include <accrue/ledger/record.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <ostream>
+#include <vector>
+
+namespace accrue {
+
+/// Closed groups whose records are kept, on the host and on the device; older ones live in observers.
+inline constexpr std::int64_t records_kept = 256;
+
+/// Exact totals for ever, and the records of the last closed groups.
+///
+/// Counts of samples and tokens move with every microbatch, those of updates when a group closes. Every total has its
+/// unit as type: what counts applied updates does not convert to microbatches.
+class ledger {
+ public:
+  ledger() : records_(static_cast<std::size_t>(records_kept)) {}
+
+  [[nodiscard]] accrue::microbatches microbatches() const { return processed_.microbatches; }
+  [[nodiscard]] accrue::microbatches ignored_microbatches() const { return processed_.ignored_microbatches; }
+  [[nodiscard]] accrue::samples samples() const { return processed_.samples; }
+  [[nodiscard]] accrue::tokens tokens() const { return processed_.tokens; }
+  [[nodiscard]] accrue::ignored_tokens ignored_tokens() const { return processed_.ignored_tokens; }
+  [[nodiscard]] accrue::positions positions() const { return processed_.positions; }
+
+  [[nodiscard]] updates attempted() const { return attempted_; }
+  [[nodiscard]] updates applied() const { return updates{settled_totals_.applied}; }
+  [[nodiscard]] updates skipped() const { return updates{settled_totals_.skipped}; }  ///< as non-finite
+  [[nodiscard]] updates consecutive_skips() const { return updates{settled_totals_.consecutive_skips}; }
+
+  [[nodiscard]] std::int64_t groups() const { return closed_; }  ///< closed ones
+  [[nodiscard]] std::int64_t empty_groups() const { return empty_; }
+  [[nodiscard]] std::int64_t dropped_groups() const { return dropped_; }  ///< by `drop_last` or `discard()`
+  [[nodiscard]] std::int64_t times_carried() const { return carried_; }
+  [[nodiscard]] group_counts const& dropped() const { return dropped_counts_; }  ///< what the dropped groups held
+  [[nodiscard]] accrue::microbatches dropped_microbatches() const { return dropped_counts_.microbatches; }
+
+  /// The last closed groups, oldest first; at most `records_kept`.
+  [[nodiscard]] std::vector<record> records() const {
+    std::vector<record> kept;
+    for (std::int64_t n = std::max<std::int64_t>(1, closed_ - records_kept + 1); n <= closed_; ++n)
+      kept.push_back(at(n));
+    return kept;
+  }
+
+  friend std::ostream& operator<<(std::ostream& out, ledger const& l) {
+    out << l.microbatches() << ", " << l.samples() << ", " << l.tokens() << " (" << l.ignored_tokens().value()
+        << " ignored); updates attempted " << l.attempted().value() << ", applied " << l.applied().value()
+        << ", skipped " << l.skipped().value() << "; groups closed " << l.groups() << ", empty " << l.empty_groups()
+        << ", dropped " << l.dropped_groups() << " (" << l.dropped_microbatches() << ')';
+    return out;
+  }
+
+  // The rest is the accumulator's side of the book.
+
+  /// Totals as they will be after a microbatch; throws where one overflows, with nothing changed.
+  [[nodiscard]] group_counts with(microbatch_facts const& facts, bool ignored) const {
+    group_counts sum = processed_;
+    sum.add(facts, ignored);
+    return sum;
+  }
+  void book_microbatch(group_counts const& totals) noexcept { processed_ = totals; }
+
+  /// Enters a closed group; its outcome, norm and loss are pending where `attempted` and come with `settle`.
+  void book_group(record entry, bool is_attempted) {
+    entry.number = ++closed_;
+    if (is_attempted) attempted_ += updates{1};
+    if (entry.result == outcome::empty) ++empty_;
+    if (entry.result == outcome::dropped_last || entry.result == outcome::discarded) {
+      ++dropped_;
+      dropped_counts_.microbatches += entry.counts.microbatches;
+      dropped_counts_.ignored_microbatches += entry.counts.ignored_microbatches;
+      dropped_counts_.samples += entry.counts.samples;
+      dropped_counts_.tokens += entry.counts.tokens;
+      dropped_counts_.ignored_tokens += entry.counts.ignored_tokens;
+      dropped_counts_.positions += entry.counts.positions;
+    }
+    slot(closed_) = std::move(entry);
+  }
+  void book_carried() noexcept { ++carried_; }
+
+  [[nodiscard]] std::int64_t unsettled() const { return closed_ - settled_; }
+
+  /// Takes over what the device decided, and calls `visit(record)` for every group settled by it, oldest first.
+  template <class Visit> void settle(device_record const* ring, device_totals const& totals, Visit&& visit) {
+    settled_totals_ = totals;
+    for (std::int64_t n = std::max(settled_ + 1, closed_ - records_kept + 1); n <= closed_; ++n) {
+      record& entry = slot(n);
+      device_record const& found = ring[n % records_kept];
+      if (found.number == n) {
+        entry.result = found.result;
+        entry.norm = found.norm;
+        entry.clip_factor = found.clip_factor;
+        if (entry.loss) entry.loss = found.loss;
+      }
+      visit(std::as_const(entry));
+    }
+    settled_ = closed_;
+  }
+
+ private:
+  [[nodiscard]] record const& at(std::int64_t number) const {
+    return records_[static_cast<std::size_t>(number % records_kept)];
+  }
+  [[nodiscard]] record& slot(std::int64_t number) { return records_[static_cast<std::size_t>(number % records_kept)]; }
+
+  group_counts processed_;
+  group_counts dropped_counts_;
+  updates attempted_;
+  device_totals settled_totals_{};
+  std::int64_t closed_ = 0;
+  std::int64_t settled_ = 0;
+  std::int64_t empty_ = 0;
+  std::int64_t dropped_ = 0;
+  std::int64_t carried_ = 0;
+  std::vector<record> records_;
+};
+
+}  // namespace accrue
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_LEDGER_RECORD_HPP
+#define ACCRUE_LEDGER_RECORD_HPP
+
+#include <accrue/core/facts.hpp>
+#include <accrue/core/outcome.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <ostream>
+
+namespace accrue {
+
+/// What happened to one closed group.
+struct record {
+  std::int64_t number = 0;  ///< of the group, from 1, in the order of closing
+  outcome result = outcome::empty;
+  group_counts counts;  ///< what the group held
+  double weight = 0.0;  ///< N, what the mean objective divides by
+  double norm =
+      std::numeric_limits<double>::quiet_NaN();  ///< of the finalized gradient before clipping; NaN if not attempted
+  double clip_factor = 1.0;
+  std::optional<double> loss;  ///< formed as the gradient is; none unless every microbatch that weighs gave its loss
+};
+
+inline std::ostream& operator<<(std::ostream& out, record const& r) {
+  out << "group " << r.number << ": " << r.result << ", " << r.counts.microbatches << ", weight " << r.weight;
+  if (attempted(r.result)) out << ", norm " << r.norm << ", clip factor " << r.clip_factor;
+  if (r.loss) out << ", loss " << *r.loss;
+  return out;
+}
+
+}  // namespace accrue
+#endif

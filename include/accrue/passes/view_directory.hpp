@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_PASSES_VIEW_DIRECTORY_HPP
+#define ACCRUE_PASSES_VIEW_DIRECTORY_HPP
+
+#include <accrue/core/contribution.hpp>
+#include <accrue/core/error.hpp>
+#include <accrue/core/scalar_id.hpp>
+#include <accrue/core/storage_overlap.hpp>
+#include <accrue/core/strided.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace accrue {
+
+/// One view of the model, in the order in which the user gave them.
+struct directory_entry {
+  std::size_t block;   ///< of its scalar type
+  std::size_t local;   ///< its number in the block
+  std::size_t number;  ///< its number in the tables that span all blocks
+  view_shape shape;
+  index_order order;
+  strided storage;
+  std::size_t element_bytes;
+  std::string label;
+};
+
+/// Knows every parameter's name, shape and place, and checks gradients against them.
+class view_directory {
+ public:
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] directory_entry const& operator[](std::size_t view) const { return entries_[view]; }
+  [[nodiscard]] directory_entry& operator[](std::size_t view) { return entries_[view]; }
+
+  template <class View> directory_entry& enter(View const& view, std::size_t block, std::size_t local) {
+    using scalar = typename View::non_const_value_type;
+    view_shape const shape = shape_of(view);
+    index_order const order = order_in_memory(shape);
+    entries_.push_back({block, local, local, shape, order, fold(shape, order, view.data(), scalar_id<scalar>()),
+                        sizeof(scalar), view.label()});
+    gradients_.emplace_back();
+    return entries_.back();
+  }
+
+  /// One storage is one parameter: a shared tensor is named once, and gets the sum of its gradients.
+  void refuse_overlap() const {
+    for (std::size_t a = 0; a < size(); ++a) {
+      if (repeats_elements(entries_[a].storage))
+        throw error("accrue::parameters: " + name(a) + " has several indices for one element",
+                    "its gradient has no single place to go", "pass the view of the stored elements");
+    }
+    std::vector<std::size_t> by_address(size());
+    for (std::size_t v = 0; v < size(); ++v) by_address[v] = v;
+    auto const begin = [&](std::size_t v) { return span_of(entries_[v].storage, entries_[v].element_bytes).begin; };
+    std::sort(by_address.begin(), by_address.end(), [&](auto a, auto b) { return begin(a) < begin(b); });
+    for (std::size_t i = 0; i < size(); ++i) {
+      directory_entry const& a = entries_[by_address[i]];
+      std::uintptr_t const end = span_of(a.storage, a.element_bytes).end;
+      for (std::size_t j = i + 1; j < size() && begin(by_address[j]) < end; ++j) {
+        directory_entry const& b = entries_[by_address[j]];
+        if (share_elements(a.storage, a.element_bytes, b.storage, b.element_bytes))
+          throw error("accrue::parameters: " + name(by_address[i]) + " and " + name(by_address[j]) + " share storage",
+                      "it would be counted twice in the norm and updated twice",
+                      "name it once and hand over the sum of its gradients");
+      }
+    }
+  }
+
+  /// Checks the gradients of one item, `view` being the number of its first parameter, and notes where they lie.
+  template <view_item Item, class Gradient>
+  void check(Item const& parameter, Gradient const& gradient, std::size_t& view) {
+    std::size_t expected = 0;
+    for_each_view(parameter, [&](auto const&) { ++expected; });
+    std::size_t const first = view;
+    std::size_t given = 0;
+    auto const note = [&](auto const& g) {
+      given < expected ? check_one(g, view++) : void();
+      ++given;
+    };
+    auto const note_absent = [&] {
+      given < expected ? void(gradients_[view++] = strided{}) : void();
+      ++given;
+    };
+    if constexpr (std::same_as<Gradient, no_gradient_t>) {
+      while (given < expected) note_absent();
+    } else if constexpr (view_item<Gradient>) {
+      for_each_view(gradient, note);
+    } else if constexpr (requires { gradient.has_value(); }) {
+      gradient.has_value() ? note(*gradient) : note_absent();
+    } else {
+      for (auto const& each : gradient) each.has_value() ? note(*each) : note_absent();
+    }
+    if (given != expected)
+      throw error("accrue: " + std::to_string(given) + " gradients for " + std::to_string(expected) +
+                      " parameters, from " + name(first),
+                  "each parameter has one gradient", "leave a std::optional empty where there is none");
+  }
+  void no_gradients() { gradients_.assign(gradients_.size(), strided{}); }
+
+  /// Where the gradient of a view lies that was checked last; `scalar` is -1 where it has none.
+  [[nodiscard]] strided const& gradient(std::size_t view) const { return gradients_[view]; }
+
+  [[nodiscard]] std::string name(std::size_t view) const {
+    std::string text = "parameter " + std::to_string(view);
+    if (view < size() && !entries_[view].label.empty()) text += " ('" + entries_[view].label + "')";
+    return text;
+  }
+
+ private:
+  template <class View> void check_one(View const& gradient, std::size_t view) {
+    using scalar = typename View::non_const_value_type;
+    directory_entry const& entry = entries_[view];
+    view_shape const shape = shape_of(gradient);
+    if (!shape.same_extents(entry.shape))
+      throw error("accrue: " + name(view) + " has extents " + text(entry.shape) + ", its gradient " + text(shape),
+                  "gradients are added index by index", "hand over a gradient of the parameter's shape");
+    gradients_[view] = fold(shape, entry.order, const_cast<scalar*>(gradient.data()), scalar_id<scalar>());
+  }
+
+  [[nodiscard]] static std::string text(view_shape const& shape) {
+    std::string list = "(";
+    for (int r = 0; r < shape.rank; ++r)
+      list += (r > 0 ? ", " : "") + std::to_string(shape.extent[static_cast<std::size_t>(r)]);
+    return list + ")";
+  }
+
+  std::vector<directory_entry> entries_;
+  std::vector<strided> gradients_;
+};
+
+}  // namespace accrue
+#endif

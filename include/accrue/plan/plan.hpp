@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Includes everything of accrue::plan; no code.
+#ifndef ACCRUE_PLAN_PLAN_HPP
+#define ACCRUE_PLAN_PLAN_HPP
+
+#include <accrue/plan/effective_batch.hpp>
+#include <accrue/plan/exact_product.hpp>
+#include <accrue/plan/microbatches_for.hpp>
+#include <accrue/plan/planned.hpp>
+#include <accrue/plan/refusal.hpp>
+#include <accrue/plan/replicas_of.hpp>
+#include <accrue/plan/resume_after.hpp>
+#include <accrue/plan/units.hpp>
+#include <accrue/plan/updates_per_pass.hpp>
+
+#endif
