@@ -46,8 +46,10 @@ template <class Slot, class Wanted, class... Policies>
 ///
 /// Failure: a slot that is filled twice, a missing normalization, a contradiction is a compile error of one line.
 /// Example: `std::cout << group.policies()` writes all of it.
-template <class... Policies> class recipe {
-  template <class Slot, class Fallback> using given = policy_for_t<Slot, Fallback, Policies...>;
+template <class... Policies>
+class recipe {
+  template <class Slot, class Fallback>
+  using given = policy_for_t<Slot, Fallback, Policies...>;
 
   using asked_normalization = given<slot::normalization, per_sample>;
   using asked_objective = given<slot::objective, mean_objective>;
@@ -115,7 +117,8 @@ template <class... Policies> class recipe {
   }
 
   /// Calls `visit(policy)` for every slot, in the order in which the data meet them.
-  template <class Visit> void for_each(Visit&& visit) const {
+  template <class Visit>
+  void for_each(Visit&& visit) const {
     visit(normalization);
     visit(objective);
     visit(boundary);

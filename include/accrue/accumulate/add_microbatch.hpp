@@ -5,7 +5,9 @@
 #include <accrue/accumulate/gate.hpp>
 #include <accrue/accumulate/weigh.hpp>
 #include <accrue/core/device_scalars.hpp>
+#include <accrue/core/diagnostics.hpp>
 #include <accrue/core/facts.hpp>
+#include <accrue/core/launch_once.hpp>
 #include <accrue/core/open_group.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -18,14 +20,15 @@ namespace accrue {
 /// looks at its norm. `MicrobatchClip` is void where there is none.
 template <class Contribution, class Exec, class Model, class MicrobatchClip>
 void add_microbatch(Exec const& exec, Model& model, device_scalars<Exec> const& scalars, microbatch_weight const& by,
-                    std::string const& label, MicrobatchClip const& clip) {
+                    MicrobatchClip const& clip) {
+  static std::string const label = "accrue::accumulate::sum";
   if constexpr (std::is_null_pointer_v<MicrobatchClip>) {
     model.template add<Contribution>(label, exec, [&]<class B>(std::type_identity<B>) {
       return weigh_plainly<B>{static_cast<real_t<B>>(by.product)};
     });
   } else if constexpr (MicrobatchClip::by_norm) {
     norm_order const order{clip.norm_order()};
-    double* const factor = scalars.microbatch_clip.data();
+    double* const factor = &scalars.data()->microbatch_clip;
     model.template measure_contribution<Contribution>("accrue::accumulate::microbatch_norm", exec, order);
     Kokkos::parallel_for(
         "accrue::accumulate::microbatch_clip", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, 1),
@@ -40,21 +43,22 @@ void add_microbatch(Exec const& exec, Model& model, device_scalars<Exec> const& 
   }
 }
 
-/// Adds a microbatch's loss to the group's, weighed as its gradient is: c_i for a mean, 1 for a sum.
-template <class Exec, class Loss>
-void add_microbatch_loss(Exec const& exec, device_scalars<Exec> const& scalars, group_loss& sum, Loss const& loss,
-                         double count) {
-  double const weight = is_mean_loss_v<Loss> ? count : 1.0;
-  ++sum.reported;
-  if constexpr (Kokkos::is_view_v<decltype(loss.value)>) {
-    using view = decltype(loss.value);
-    static_assert(view::rank() == 0, "accrue: a loss on the device is a view of rank 0");
-    Kokkos::parallel_for("accrue::accumulate::loss",
-                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, 1),
-                         add_loss<view>{loss.value, weight, scalars.loss.data(), !sum.on_device});
-    sum.on_device = true;
-  } else {
-    sum.on_host += weight * static_cast<double>(loss.value);
+/// Adds a microbatch's loss to the group's, weighed as its gradient is: c_i for a mean, 1 for a sum. Other facts pass.
+template <class Exec, class Fact>
+void add_loss_of(Exec const& exec, device_scalars<Exec> const& scalars, group_loss& sum, Fact const& fact,
+                 double count) {
+  if constexpr (loss_fact<Fact>) {
+    double const weight = is_mean_loss_v<Fact> ? count : 1.0;
+    ++sum.reported;
+    using value = std::remove_cvref_t<decltype(fact.value)>;
+    if constexpr (Kokkos::is_view_v<value>) {
+      static_assert(value::rank() == 0, ACCRUE_SAY_LOSS_RANK);
+      launch_once("accrue::accumulate::loss", exec,
+                  add_loss<value>{fact.value, weight, &scalars.data()->loss, !sum.on_device});
+      sum.on_device = true;
+    } else {
+      sum.on_host += weight * static_cast<double>(fact.value);
+    }
   }
 }
 

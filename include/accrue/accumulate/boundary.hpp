@@ -28,7 +28,8 @@ class every {
   using fills = slot::boundary;
   static constexpr std::string_view name = "every";
 
-  template <std::integral Integer> explicit every(Integer n) : every(accrue::microbatches(n)) {}
+  template <std::integral Integer>
+  explicit every(Integer n) : every(accrue::microbatches(n)) {}
   explicit every(accrue::microbatches n) : microbatches_(n) {
     if (n.value() == 0)
       throw error("accrue::every: 0 microbatches make no group", "a group would never be full", "give 1 or more");
@@ -37,7 +38,10 @@ class every {
   [[nodiscard]] accrue::microbatches microbatches() const { return microbatches_; }
   [[nodiscard]] bool full(group_counts const& held) const { return held.microbatches >= microbatches_; }
 
-  template <class Visit> void settings(Visit&& visit) const { visit("microbatches", microbatches_.value()); }
+  template <class Visit>
+  void settings(Visit&& visit) const {
+    visit("microbatches", microbatches_.value());
+  }
   friend bool operator==(every const&, every const&) = default;
 
  private:
@@ -70,13 +74,17 @@ class at_least {
     }
   }
 
-  template <class Visit> void settings(Visit&& visit) const { visit(Count::unit_type::name, target_.value()); }
+  template <class Visit>
+  void settings(Visit&& visit) const {
+    visit(Count::unit_type::name, target_.value());
+  }
   friend bool operator==(at_least const&, at_least const&) = default;
 
  private:
   Count target_;
 };
-template <class Count> at_least(Count) -> at_least<Count>;
+template <class Count>
+at_least(Count) -> at_least<Count>;
 
 /// A group is never full by itself: the user calls `update()`. The default.
 struct user_closes {

@@ -18,7 +18,8 @@ struct microbatch_weight {
 };
 
 /// What the gate says of a microbatch before anything is launched.
-template <class Count> struct admission {
+template <class Count>
+struct admission {
   Count count{};         ///< c_i
   bool ignored = false;  ///< declared count 0: its gradient and loss are not looked at, even where they are NaN
   microbatch_weight by;
@@ -28,7 +29,8 @@ template <class Count> struct admission {
 /// the sum objective is always added.
 ///
 /// Failure: a count that is negative or NaN, from a user's normalization, is `accrue::error`.
-template <class Normalization, class Objective> [[nodiscard]] auto admit(microbatch_facts const& facts, bool is_mean) {
+template <class Normalization, class Objective>
+[[nodiscard]] auto admit(microbatch_facts const& facts, bool is_mean) {
   admission<typename Normalization::count_type> answer;
   answer.count = Normalization::count(facts);
   if (!(answer.count >= 0))

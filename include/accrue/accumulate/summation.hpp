@@ -27,7 +27,8 @@ struct own_precision {};
 /// Guarantee: a sum of n terms is off by at most n - 1 roundings of the buffer's scalar; the order of the microbatches
 /// is the order of the additions. Cost: one buffer. Example: `widened<double>{}` sums float gradients in double, at
 /// twice the memory of the buffer.
-template <class T = own_precision> struct widened {
+template <class T = own_precision>
+struct widened {
   using fills = slot::summation;
   static constexpr std::string_view name = std::is_same_v<T, double>  ? "widened<double>"
                                            : std::is_same_v<T, float> ? "widened<float>"
@@ -36,14 +37,16 @@ template <class T = own_precision> struct widened {
                 "accrue::widened: sums are kept in float or double: write accrue::widened<double>{}");
 
  private:
-  template <class P> struct choose {
+  template <class P>
+  struct choose {
     using own = real_t<accumulation_scalar_t<P>>;
     using real = std::conditional_t<std::is_same_v<T, double>, double, own>;
     using type = std::conditional_t<is_complex_v<P>, Kokkos::complex<real>, real>;
   };
 
  public:
-  template <class P> using buffer_scalar = typename choose<P>::type;
+  template <class P>
+  using buffer_scalar = typename choose<P>::type;
 
   friend bool operator==(widened const&, widened const&) = default;
 };

@@ -11,14 +11,16 @@
 namespace accrue {
 
 /// Multiplies by w_i, a double rounded once to the real type of the buffer.
-template <class B> struct weigh_plainly {
+template <class B>
+struct weigh_plainly {
   real_t<B> factor;
   [[nodiscard]] KOKKOS_FUNCTION weigh_plainly const& resolve() const { return *this; }
   KOKKOS_FUNCTION B operator()(B const& gradient) const { return gradient * factor; }
 };
 
 /// Multiplies by w_i and by the factor that bounds the microbatch's own norm, which is on the device.
-template <class B> struct weigh_clipped_by_norm {
+template <class B>
+struct weigh_clipped_by_norm {
   microbatch_weight by;
   double const* clip_factor;
   [[nodiscard]] KOKKOS_FUNCTION weigh_plainly<B> resolve() const {
@@ -28,7 +30,8 @@ template <class B> struct weigh_clipped_by_norm {
 };
 
 /// Bounds every element of the microbatch's own gradient, then weighs it.
-template <class B, class Clip> struct weigh_bounded {
+template <class B, class Clip>
+struct weigh_bounded {
   microbatch_weight by;
   Clip clip;
   [[nodiscard]] KOKKOS_FUNCTION weigh_bounded const& resolve() const { return *this; }
@@ -39,7 +42,8 @@ template <class B, class Clip> struct weigh_bounded {
 };
 
 /// Settles the clip factor of one microbatch from its partial norms.
-template <class Clip> struct settle_microbatch_clip {
+template <class Clip>
+struct settle_microbatch_clip {
   norm_order order;
   norm_partial const* partials;
   std::int64_t chunks;
@@ -53,7 +57,8 @@ template <class Clip> struct settle_microbatch_clip {
 };
 
 /// Adds a microbatch's loss, which lies on the device, to the group's.
-template <class LossView> struct add_loss {
+template <class LossView>
+struct add_loss {
   LossView loss;
   double weight;
   double* sum;

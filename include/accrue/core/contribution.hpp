@@ -18,8 +18,10 @@ struct no_gradient_t {
 };
 inline constexpr no_gradient_t no_gradient{};
 
-template <class T> inline constexpr bool is_optional_views_v = false;
-template <class View> inline constexpr bool is_optional_views_v<std::optional<View>> = Kokkos::is_view_v<View>;
+template <class T>
+inline constexpr bool is_optional_views_v = false;
+template <class View>
+inline constexpr bool is_optional_views_v<std::optional<View>> = Kokkos::is_view_v<View>;
 template <class View, class Allocator>
 inline constexpr bool is_optional_views_v<std::vector<std::optional<View>, Allocator>> = Kokkos::is_view_v<View>;
 
@@ -28,40 +30,58 @@ template <class Item>
 concept gradient_item = view_item<Item> || is_optional_views_v<Item> || std::same_as<Item, no_gradient_t>;
 
 namespace detail {
-template <class T> struct gradient_view { using type = view_of_t<T>; };
-template <class View> struct gradient_view<std::optional<View>> { using type = View; };
-template <class View, class Allocator> struct gradient_view<std::vector<std::optional<View>, Allocator>> {
+template <class T>
+struct gradient_view {
+  using type = view_of_t<T>;
+};
+template <class View>
+struct gradient_view<std::optional<View>> {
   using type = View;
 };
-template <> struct gradient_view<no_gradient_t> { using type = void; };
+template <class View, class Allocator>
+struct gradient_view<std::vector<std::optional<View>, Allocator>> {
+  using type = View;
+};
+template <>
+struct gradient_view<no_gradient_t> {
+  using type = void;
+};
 }  // namespace detail
 
 /// The view type behind an item, void for `no_gradient`.
-template <gradient_item Item> using gradient_view_t = typename detail::gradient_view<Item>::type;
+template <gradient_item Item>
+using gradient_view_t = typename detail::gradient_view<Item>::type;
 
 /// A microbatch's gradients, averaged over the unit of the normalization: one for each parameter, in their order.
 ///
 /// `mean_gradient{}` names none: the microbatch counts, and touches no parameter.
-template <class... Items> class mean_gradient {
+template <class... Items>
+class mean_gradient {
  public:
   static constexpr bool is_mean = true;
   explicit mean_gradient(Items... gradients) : items(std::move(gradients)...) {}
   std::tuple<Items...> items;
 };
-template <class... Items> mean_gradient(Items...) -> mean_gradient<Items...>;
+template <class... Items>
+mean_gradient(Items...) -> mean_gradient<Items...>;
 
 /// A microbatch's gradients, summed over the unit of the normalization: one for each parameter, in their order.
-template <class... Items> class sum_gradient {
+template <class... Items>
+class sum_gradient {
  public:
   static constexpr bool is_mean = false;
   explicit sum_gradient(Items... gradients) : items(std::move(gradients)...) {}
   std::tuple<Items...> items;
 };
-template <class... Items> sum_gradient(Items...) -> sum_gradient<Items...>;
+template <class... Items>
+sum_gradient(Items...) -> sum_gradient<Items...>;
 
-template <class T> inline constexpr bool is_contribution_v = false;
-template <class... Items> inline constexpr bool is_contribution_v<mean_gradient<Items...>> = true;
-template <class... Items> inline constexpr bool is_contribution_v<sum_gradient<Items...>> = true;
+template <class T>
+inline constexpr bool is_contribution_v = false;
+template <class... Items>
+inline constexpr bool is_contribution_v<mean_gradient<Items...>> = true;
+template <class... Items>
+inline constexpr bool is_contribution_v<sum_gradient<Items...>> = true;
 
 /// Gradients of one microbatch that say whether they are a mean or a sum.
 template <class T>

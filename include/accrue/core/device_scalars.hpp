@@ -3,20 +3,33 @@
 #define ACCRUE_CORE_DEVICE_SCALARS_HPP
 
 #include <accrue/core/decision.hpp>
+#include <accrue/core/device_array.hpp>
 #include <accrue/core/norm.hpp>
-
-#include <Kokkos_Core.hpp>
 
 namespace accrue {
 
 /// The few numbers of an open group that live where the kernels run, so that no pass waits for the host.
-template <class Exec> struct device_scalars {
-  using memory_space = typename Exec::memory_space;
+struct group_scalars {
+  decision verdict;
+  double loss;             ///< sum of the losses that lie on the device
+  double microbatch_clip;  ///< factor of the microbatch that is being added
+  norm_partial total;      ///< for a summary that the host asks for
+};
 
-  Kokkos::View<decision, memory_space> verdict{"accrue::finalize::verdict"};
-  Kokkos::View<double, memory_space> loss{"accrue::accumulate::loss"};
-  Kokkos::View<double, memory_space> microbatch_clip{"accrue::accumulate::microbatch_clip"};
-  Kokkos::View<norm_partial, memory_space> total{"accrue::finalize::total"};
+template <class Exec>
+class device_scalars {
+ public:
+  [[nodiscard]] group_scalars* data() const { return scalars_.data(); }
+
+  /// Waits for the instance and reads all of them.
+  [[nodiscard]] group_scalars read(Exec const& exec, std::string const& fence_label) const {
+    group_scalars found;
+    scalars_.read(exec, fence_label, 0, 1, &found);
+    return found;
+  }
+
+ private:
+  device_array<group_scalars, Exec> scalars_{"accrue::finalize::scalars", 1};
 };
 
 }  // namespace accrue

@@ -82,6 +82,10 @@
   "accrue::accumulator: change_rule() takes another value of the update policy given at construction, of the same " \
   "type"
 
+#define ACCRUE_SAY_NOT_AN_OBSERVER                                                                                   \
+  "accrue::accumulator: an observer has a function for at least one moment: microbatch_accumulated, group_closing, " \
+  "group_recorded or data_ended"
+
 #define ACCRUE_SAY_BARE_GRADIENT                                                                       \
   "accrue: say how the gradient was reduced over its microbatch: wrap it in accrue::mean_gradient or " \
   "accrue::sum_gradient"
@@ -107,6 +111,8 @@
   "accrue::tokens{n} for per_token, accrue::weight{w} for weighted"
 #define ACCRUE_SAY_BOUNDARY_COUNT_MISSING \
   "accrue: accumulate() lacks the count that the boundary waits for: add accrue::samples{n} or accrue::tokens{n}"
+
+#define ACCRUE_SAY_LOSS_RANK "accrue: a loss on the device is a view of rank 0: take a subview of one element"
 
 #define ACCRUE_SAY_NOT_A_PARAMETER "accrue::parameters: a parameter is a Kokkos view or a std::vector of views"
 #define ACCRUE_SAY_CONST_PARAMETER \

@@ -44,7 +44,8 @@ struct microbatch_facts {
   constexpr void take(accrue::ignored_tokens n) { ignored_tokens = n; }
   constexpr void take(accrue::positions n) { positions = n; }
   constexpr void take(accrue::weight w) { weight = w; }
-  template <class Loss> constexpr void take(Loss const&) {}  // a loss is no count
+  template <class Loss>
+  constexpr void take(Loss const&) {}  // a loss is no count
 };
 
 template <class Fact>
@@ -74,23 +75,31 @@ struct group_counts {
 /// The microbatch's loss, averaged over the unit of the normalization; a number, or a view of rank 0 on the device.
 ///
 /// Cost: a number costs nothing; a view costs a launch over one element, and no fence.
-template <class Value> struct mean_loss {
+template <class Value>
+struct mean_loss {
   Value value;
   explicit mean_loss(Value v) : value(v) {}
 };
-template <class Value> mean_loss(Value) -> mean_loss<Value>;
+template <class Value>
+mean_loss(Value) -> mean_loss<Value>;
 
 /// The microbatch's loss, summed over the unit of the normalization; a number, or a view of rank 0 on the device.
-template <class Value> struct sum_loss {
+template <class Value>
+struct sum_loss {
   Value value;
   explicit sum_loss(Value v) : value(v) {}
 };
-template <class Value> sum_loss(Value) -> sum_loss<Value>;
+template <class Value>
+sum_loss(Value) -> sum_loss<Value>;
 
-template <class T> inline constexpr bool is_mean_loss_v = false;
-template <class Value> inline constexpr bool is_mean_loss_v<mean_loss<Value>> = true;
-template <class T> inline constexpr bool is_sum_loss_v = false;
-template <class Value> inline constexpr bool is_sum_loss_v<sum_loss<Value>> = true;
+template <class T>
+inline constexpr bool is_mean_loss_v = false;
+template <class Value>
+inline constexpr bool is_mean_loss_v<mean_loss<Value>> = true;
+template <class T>
+inline constexpr bool is_sum_loss_v = false;
+template <class Value>
+inline constexpr bool is_sum_loss_v<sum_loss<Value>> = true;
 
 template <class Fact>
 concept loss_fact = is_mean_loss_v<Fact> || is_sum_loss_v<Fact>;
@@ -98,9 +107,11 @@ concept loss_fact = is_mean_loss_v<Fact> || is_sum_loss_v<Fact>;
 template <class Fact>
 concept microbatch_fact = counting_fact<Fact> || loss_fact<Fact>;
 
-template <class Wanted, class... Facts> inline constexpr bool has_fact = (std::same_as<Wanted, Facts> || ...);
+template <class Wanted, class... Facts>
+inline constexpr bool has_fact = (std::same_as<Wanted, Facts> || ...);
 
-template <class Wanted, class... Facts> inline constexpr int times_given = (0 + ... + int(std::same_as<Wanted, Facts>));
+template <class Wanted, class... Facts>
+inline constexpr int times_given = (0 + ... + int(std::same_as<Wanted, Facts>));
 
 /// No count is given twice, nor more than one loss.
 template <class... Facts>

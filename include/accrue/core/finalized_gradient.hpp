@@ -14,8 +14,14 @@
 namespace accrue {
 
 namespace detail {
-template <class T, std::size_t Rank> struct with_pointers { using type = typename with_pointers<T, Rank - 1>::type*; };
-template <class T> struct with_pointers<T, 0> { using type = T; };
+template <class T, std::size_t Rank>
+struct with_pointers {
+  using type = typename with_pointers<T, Rank - 1>::type*;
+};
+template <class T>
+struct with_pointers<T, 0> {
+  using type = T;
+};
 }  // namespace detail
 
 /// A view of a parameter's part of the buffer, with the parameter's rank and extents.
@@ -35,7 +41,8 @@ using sum_view = Kokkos::View<typename detail::with_pointers<B, Rank>::type, Kok
 /// What `with_gradient` hands to the user: views of G times the clip factor, one item for each item of the parameters.
 ///
 /// The views are valid during the call; work launched on `exec()` inside it may read and overwrite them.
-template <class Exec, class... Items> class finalized_gradient {
+template <class Exec, class... Items>
+class finalized_gradient {
  public:
   finalized_gradient(Exec exec, std::tuple<Items...> items, std::vector<bool> touched, device_record const& record)
       : exec_(std::move(exec)),
@@ -45,7 +52,10 @@ template <class Exec, class... Items> class finalized_gradient {
         clip_factor_(record.clip_factor) {}
 
   /// The I-th item: a view, or a vector of views where the parameters were given as one.
-  template <std::size_t I> [[nodiscard]] auto const& get() const { return std::get<I>(items_); }
+  template <std::size_t I>
+  [[nodiscard]] auto const& get() const {
+    return std::get<I>(items_);
+  }
   /// Whether a microbatch of the group touched the view; numbers run over all views, also those of vectors.
   [[nodiscard]] bool touched(std::size_t view) const { return touched_.at(view); }
   [[nodiscard]] Exec const& exec() const { return exec_; }

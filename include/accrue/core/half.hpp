@@ -36,7 +36,8 @@ struct binary64 {
 namespace detail {
 
 // Neither std::bit_cast (no device function) nor Kokkos::bit_cast (not constexpr) serves both sides.
-template <class To, class From> KOKKOS_FUNCTION constexpr To bits_as(From const& from) noexcept {
+template <class To, class From>
+KOKKOS_FUNCTION constexpr To bits_as(From const& from) noexcept {
   static_assert(sizeof(To) == sizeof(From));
   return __builtin_bit_cast(To, from);
 }
@@ -44,7 +45,8 @@ template <class To, class From> KOKKOS_FUNCTION constexpr To bits_as(From const&
 KOKKOS_FUNCTION constexpr std::uint32_t bits_of(float const& value) noexcept { return bits_as<std::uint32_t>(value); }
 KOKKOS_FUNCTION constexpr std::uint64_t bits_of(double const& value) noexcept { return bits_as<std::uint64_t>(value); }
 
-template <class Format> inline constexpr int exponent_bias = (1 << (Format::exponent_bits - 1)) - 1;
+template <class Format>
+inline constexpr int exponent_bias = (1 << (Format::exponent_bits - 1)) - 1;
 template <class Bits, class Format>
 inline constexpr Bits infinity_bits = ((Bits(1) << Format::exponent_bits) - Bits(1)) << Format::fraction_bits;
 
@@ -90,7 +92,8 @@ KOKKOS_FUNCTION constexpr std::uint16_t narrowed(Bits wide) noexcept {
 }
 
 /// The same number as a float; every 16-bit number is one.
-template <class Narrow> KOKKOS_FUNCTION constexpr float widened(std::uint16_t narrow) noexcept {
+template <class Narrow>
+KOKKOS_FUNCTION constexpr float widened(std::uint16_t narrow) noexcept {
   using wide = format::binary32;
   if constexpr (Narrow::exponent_bits == wide::exponent_bits) {
     return bits_as<float>(std::uint32_t(narrow) << 16);
@@ -123,7 +126,8 @@ template <class Narrow> KOKKOS_FUNCTION constexpr float widened(std::uint16_t na
 /// Guarantee: widening is exact; narrowing goes to the nearest number, ties to the even one, subnormal numbers and
 /// infinity included, in one rounding from `double` too. NaN stays NaN, is quiet, and keeps its sign and upper bits.
 /// Example: `accrue::bfloat16 const x(0.1);  float y = x + x;`
-template <class Format> class float_storage {
+template <class Format>
+class float_storage {
  public:
   using format_type = Format;
 

@@ -20,7 +20,8 @@ struct group_loss {
 
 /// What the host knows of the group that is being filled. A plain value: a change is made on a copy and then taken
 /// over.
-template <class Count> struct open_group {
+template <class Count>
+struct open_group {
   group_counts counts;
   std::int64_t contributed = 0;  ///< microbatches that weigh
   Count weight{};                ///< N so far: exact for integers

@@ -14,7 +14,8 @@
 
 namespace accrue {
 
-template <class T> inline constexpr bool is_views_v = false;
+template <class T>
+inline constexpr bool is_views_v = false;
 template <class View, class Allocator>
 inline constexpr bool is_views_v<std::vector<View, Allocator>> = Kokkos::is_view_v<View>;
 
@@ -22,12 +23,20 @@ inline constexpr bool is_views_v<std::vector<View, Allocator>> = Kokkos::is_view
 template <class Item>
 concept view_item = Kokkos::is_view_v<Item> || is_views_v<Item>;
 
-template <class Item> struct view_of { using type = Item; };
-template <class View, class Allocator> struct view_of<std::vector<View, Allocator>> { using type = View; };
-template <class Item> using view_of_t = typename view_of<Item>::type;
+template <class Item>
+struct view_of {
+  using type = Item;
+};
+template <class View, class Allocator>
+struct view_of<std::vector<View, Allocator>> {
+  using type = View;
+};
+template <class Item>
+using view_of_t = typename view_of<Item>::type;
 
 /// Calls `visit(view)` for each view of an item.
-template <view_item Item, class Visit> void for_each_view(Item const& item, Visit&& visit) {
+template <view_item Item, class Visit>
+void for_each_view(Item const& item, Visit&& visit) {
   if constexpr (Kokkos::is_view_v<Item>) {
     visit(item);
   } else {
@@ -36,9 +45,11 @@ template <view_item Item, class Visit> void for_each_view(Item const& item, Visi
 }
 
 /// The tensors of a model in one or several groups; made by `parameters` and `parameter_groups`.
-template <class Sizes, class... Items> struct parameter_set;
+template <class Sizes, class... Items>
+struct parameter_set;
 
-template <std::size_t... Sizes, class... Items> struct parameter_set<std::index_sequence<Sizes...>, Items...> {
+template <std::size_t... Sizes, class... Items>
+struct parameter_set<std::index_sequence<Sizes...>, Items...> {
   using items_type = std::tuple<Items...>;
   static constexpr std::size_t item_count = sizeof...(Items);
   static constexpr std::size_t group_count = sizeof...(Sizes);
@@ -61,15 +72,18 @@ template <std::size_t... Sizes, class... Items> struct parameter_set<std::index_
   }
 };
 
-template <class T> inline constexpr bool is_parameter_set_v = false;
-template <class Sizes, class... Items> inline constexpr bool is_parameter_set_v<parameter_set<Sizes, Items...>> = true;
+template <class T>
+inline constexpr bool is_parameter_set_v = false;
+template <class Sizes, class... Items>
+inline constexpr bool is_parameter_set_v<parameter_set<Sizes, Items...>> = true;
 
 /// Names the views that an update changes, in the order in which gradients are handed over.
 ///
 /// Any rank, layout, scalar and memory space mix; a `std::vector` of views stands for as many tensors as it holds.
 /// Guarantee: keeps its own references to managed views.
 /// Failure: compile error for anything but views of writable elements. Example: examples/hello.cpp
-template <class... Items> [[nodiscard]] auto parameters(Items const&... items) {
+template <class... Items>
+[[nodiscard]] auto parameters(Items const&... items) {
   static_assert((view_item<Items> && ...), ACCRUE_SAY_NOT_A_PARAMETER);
   if constexpr ((view_item<Items> && ...)) {
     static_assert((!std::is_const_v<typename view_of_t<Items>::value_type> && ...), ACCRUE_SAY_CONST_PARAMETER);

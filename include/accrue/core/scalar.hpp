@@ -11,13 +11,21 @@
 namespace accrue {
 
 /// Whether `T` is a `Kokkos::complex`; `std::complex` has no device functions and is no scalar here.
-template <class T> inline constexpr bool is_complex_v = false;
-template <class Real> inline constexpr bool is_complex_v<Kokkos::complex<Real>> = true;
+template <class T>
+inline constexpr bool is_complex_v = false;
+template <class Real>
+inline constexpr bool is_complex_v<Kokkos::complex<Real>> = true;
 
 namespace detail {
 
-template <class T> struct real_part { using type = T; };
-template <class Real> struct real_part<Kokkos::complex<Real>> { using type = Real; };
+template <class T>
+struct real_part {
+  using type = T;
+};
+template <class Real>
+struct real_part<Kokkos::complex<Real>> {
+  using type = Real;
+};
 
 // On most hosts Kokkos's half types are float under another name; only where they are types of two bytes do they count.
 template <class T>
@@ -26,24 +34,51 @@ template <class T>
 concept kokkos_bhalf = std::same_as<T, Kokkos::Experimental::bhalf_t> && sizeof(T) == 2 && !kokkos_half<T>;
 
 /// The storage type of accrue that has the bits of `T`; none for wider types.
-template <class T> struct half_storage {};
-template <class Format> struct half_storage<float_storage<Format>> { using type = float_storage<Format>; };
-template <kokkos_half T> struct half_storage<T> { using type = float16; };
-template <kokkos_bhalf T> struct half_storage<T> { using type = bfloat16; };
+template <class T>
+struct half_storage {};
+template <class Format>
+struct half_storage<float_storage<Format>> {
+  using type = float_storage<Format>;
+};
+template <kokkos_half T>
+struct half_storage<T> {
+  using type = float16;
+};
+template <kokkos_bhalf T>
+struct half_storage<T> {
+  using type = bfloat16;
+};
 
 template <class T>
 concept sixteen_bit = requires {
   typename half_storage<T>::type;
 };
 
-template <class T> struct accumulation_scalar {};
-template <sixteen_bit T> struct accumulation_scalar<T> { using type = float; };
-template <> struct accumulation_scalar<float> { using type = float; };
-template <> struct accumulation_scalar<double> { using type = double; };
-template <> struct accumulation_scalar<Kokkos::complex<float>> { using type = Kokkos::complex<float>; };
-template <> struct accumulation_scalar<Kokkos::complex<double>> { using type = Kokkos::complex<double>; };
+template <class T>
+struct accumulation_scalar {};
+template <sixteen_bit T>
+struct accumulation_scalar<T> {
+  using type = float;
+};
+template <>
+struct accumulation_scalar<float> {
+  using type = float;
+};
+template <>
+struct accumulation_scalar<double> {
+  using type = double;
+};
+template <>
+struct accumulation_scalar<Kokkos::complex<float>> {
+  using type = Kokkos::complex<float>;
+};
+template <>
+struct accumulation_scalar<Kokkos::complex<double>> {
+  using type = Kokkos::complex<double>;
+};
 
-template <class Format, std::unsigned_integral Bits> KOKKOS_FUNCTION constexpr bool has_finite_exponent(Bits bits) {
+template <class Format, std::unsigned_integral Bits>
+KOKKOS_FUNCTION constexpr bool has_finite_exponent(Bits bits) {
   constexpr Bits mask = ((Bits(1) << Format::exponent_bits) - Bits(1)) << Format::fraction_bits;
   return (bits & mask) != mask;
 }
@@ -58,10 +93,12 @@ concept gradient_scalar = requires {
 };
 
 /// The real type below `T`: `Real` for `Kokkos::complex<Real>`, else `T`.
-template <class T> using real_t = typename detail::real_part<T>::type;
+template <class T>
+using real_t = typename detail::real_part<T>::type;
 
 /// What gradients of `T` are summed in unless the recipe says otherwise: `float` for 16 bits, else `T`.
-template <gradient_scalar T> using accumulation_scalar_t = typename detail::accumulation_scalar<T>::type;
+template <gradient_scalar T>
+using accumulation_scalar_t = typename detail::accumulation_scalar<T>::type;
 
 /// The same number in the type it is summed in. Guarantee: exact.
 template <gradient_scalar T>
@@ -101,7 +138,8 @@ template <gradient_scalar T>
 ///
 /// Guarantee: looks at the bits of the exponent only, so that it holds under -ffast-math for what was read from memory.
 // By reference: clang's -ffast-math promises that no float is passed by value that is not finite.
-template <gradient_scalar T> [[nodiscard]] KOKKOS_FUNCTION constexpr bool is_finite(T const& x) noexcept {
+template <gradient_scalar T>
+[[nodiscard]] KOKKOS_FUNCTION constexpr bool is_finite(T const& x) noexcept {
   if constexpr (is_complex_v<T>) {
     return is_finite(x.real()) && is_finite(x.imag());
   } else if constexpr (detail::sixteen_bit<T>) {

@@ -9,7 +9,8 @@
 namespace accrue {
 
 /// A number that tells the gradient scalars apart in tables that have lost the type; types of the same bits share it.
-template <gradient_scalar T> [[nodiscard]] constexpr std::int32_t scalar_id() {
+template <gradient_scalar T>
+[[nodiscard]] constexpr std::int32_t scalar_id() {
   constexpr auto bytes = static_cast<std::int32_t>(sizeof(T));
   if constexpr (is_complex_v<T>) {
     return 0x100 | bytes;

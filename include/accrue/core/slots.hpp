@@ -65,13 +65,15 @@ template <class Slot, class Fallback, class... Policies>
 template <class Slot, class Fallback, class... Policies>
 using policy_for_t = decltype(policy_for<Slot, Fallback>(std::declval<Policies const&>()...));
 
-template <policy Policy> std::ostream& operator<<(std::ostream& out, Policy const& p);
+template <policy Policy>
+std::ostream& operator<<(std::ostream& out, Policy const& p);
 
 /// Writes a policy as `name{setting=value, ...}`.
 ///
 /// A policy says its name in a static member `name` and its settings to a visitor: `settings(visit)` calls
 /// `visit("max_norm", max_norm)` for each of them. Both may be left out.
-template <policy Policy> void print_policy(std::ostream& out, Policy const& p) {
+template <policy Policy>
+void print_policy(std::ostream& out, Policy const& p) {
   if constexpr (requires { std::string_view(Policy::name); }) {
     out << std::string_view(Policy::name);
   } else {
@@ -87,13 +89,15 @@ template <policy Policy> void print_policy(std::ostream& out, Policy const& p) {
   }
 }
 
-template <policy Policy> std::ostream& operator<<(std::ostream& out, Policy const& p) {
+template <policy Policy>
+std::ostream& operator<<(std::ostream& out, Policy const& p) {
   print_policy(out, p);
   return out;
 }
 
 /// Asks a policy to refuse settings that make no sense; it throws `accrue::error` from `validate()`.
-template <policy Policy> void validate(Policy const& p) {
+template <policy Policy>
+void validate(Policy const& p) {
   if constexpr (requires { p.validate(); }) p.validate();
 }
 

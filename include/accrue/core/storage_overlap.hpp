@@ -10,6 +10,8 @@
 
 namespace accrue {
 
+namespace detail {
+
 /// Addresses that a view's elements occupy; for comparison only, never followed.
 struct storage_span {
   std::uintptr_t begin = 0;
@@ -24,25 +26,26 @@ struct storage_span {
   return {begin, begin + (static_cast<std::uintptr_t>(last) + 1) * element_bytes};
 }
 
-/// Whether two views have an element in common, or one view has two indices for one element.
+[[nodiscard]] inline std::vector<std::uintptr_t> sorted_addresses(strided const& view, std::size_t element_bytes) {
+  std::vector<std::uintptr_t> list(static_cast<std::size_t>(view.size), reinterpret_cast<std::uintptr_t>(view.data));
+  for (std::size_t i = 0; i < list.size(); ++i)
+    list[i] += static_cast<std::uintptr_t>(view.offset(static_cast<std::int64_t>(i))) * element_bytes;
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+}  // namespace detail
+
+/// Whether two views have an element in common.
 ///
-/// Cost: nothing but comparisons where the spans are apart; else one sorted list of addresses per strided view.
+/// Cost: nothing but comparisons where the spans are apart; else one sorted list of addresses per view.
 [[nodiscard]] inline bool share_elements(strided const& a, std::size_t bytes_a, strided const& b, std::size_t bytes_b) {
-  storage_span const span_a = span_of(a, bytes_a);
-  storage_span const span_b = span_of(b, bytes_b);
+  detail::storage_span const span_a = detail::span_of(a, bytes_a);
+  detail::storage_span const span_b = detail::span_of(b, bytes_b);
   if (span_a.begin >= span_b.end || span_b.begin >= span_a.end) return false;
   if (a.contiguous() && b.contiguous()) return true;
-  auto const starts = [](strided const& view, std::size_t bytes) {
-    std::vector<std::uintptr_t> list;
-    list.reserve(static_cast<std::size_t>(view.size));
-    auto const base = reinterpret_cast<std::uintptr_t>(view.data);
-    for (std::int64_t i = 0; i < view.size; ++i)
-      list.push_back(base + static_cast<std::uintptr_t>(view.offset(i)) * bytes);
-    std::sort(list.begin(), list.end());
-    return list;
-  };
-  std::vector<std::uintptr_t> const of_a = starts(a, bytes_a);
-  std::vector<std::uintptr_t> const of_b = starts(b, bytes_b);
+  std::vector<std::uintptr_t> const of_a = detail::sorted_addresses(a, bytes_a);
+  std::vector<std::uintptr_t> const of_b = detail::sorted_addresses(b, bytes_b);
   std::size_t j = 0;
   for (std::uintptr_t const element : of_a) {
     while (j < of_b.size() && of_b[j] + bytes_b <= element) ++j;
@@ -52,16 +55,23 @@ struct storage_span {
 }
 
 /// Whether a view has two indices for one element, as with a stride of 0: its gradient has no single place to go.
+///
+/// Cost: a sorted list of addresses, and only for strides so odd that comparing them does not settle it.
 [[nodiscard]] inline bool repeats_elements(strided const& view) {
-  std::int64_t reach = 0;  // of all axes that move in smaller strides
-  std::vector<strided::axis> axes(view.axes, view.axes + view.rank);
-  std::sort(axes.begin(), axes.end(), [](auto const& x, auto const& y) { return x.stride < y.stride; });
-  for (strided::axis const& axis : axes) {
-    if (view.size == 0) return false;
-    if (axis.stride <= reach) return true;
-    reach += (axis.extent - 1) * axis.stride;
+  if (view.size == 0) return false;
+  bool apart = true;  // every axis moves further than all faster axes together can reach
+  for (int r = 0; r < view.rank; ++r) {
+    std::int64_t reach = 0;
+    for (int f = 0; f < view.rank; ++f) {
+      strided::axis const& faster = view.axes[f];
+      bool const is_faster = faster.stride < view.axes[r].stride || (faster.stride == view.axes[r].stride && f > r);
+      reach += is_faster ? (faster.extent - 1) * faster.stride : 0;
+    }
+    apart = apart && view.axes[r].stride > reach;
   }
-  return false;
+  if (apart) return false;
+  std::vector<std::uintptr_t> const list = detail::sorted_addresses(view, 1);
+  return std::adjacent_find(list.begin(), list.end()) != list.end();
 }
 
 }  // namespace accrue

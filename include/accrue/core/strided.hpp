@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <numeric>
 
 namespace accrue {
 
@@ -19,14 +18,17 @@ struct view_shape {
   std::array<std::int64_t, max_rank> stride{};
 
   [[nodiscard]] std::int64_t size() const {
-    return std::accumulate(extent.begin(), extent.begin() + rank, std::int64_t{1}, std::multiplies<>{});
+    std::int64_t product = 1;
+    for (int r = 0; r < rank; ++r) product *= extent[static_cast<std::size_t>(r)];
+    return product;
   }
   [[nodiscard]] bool same_extents(view_shape const& other) const {
     return rank == other.rank && std::equal(extent.begin(), extent.begin() + rank, other.extent.begin());
   }
 };
 
-template <class View> [[nodiscard]] view_shape shape_of(View const& view) {
+template <class View>
+[[nodiscard]] view_shape shape_of(View const& view) {
   view_shape shape;
   shape.rank = static_cast<int>(View::rank());
   for (int r = 0; r < shape.rank; ++r) {
@@ -44,10 +46,12 @@ using index_order = std::array<int, max_rank>;
 /// laid out as its parameter, is one contiguous run.
 [[nodiscard]] inline index_order order_in_memory(view_shape const& shape) {
   index_order order{};
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.begin() + shape.rank, [&](int a, int b) {
-    return shape.stride[static_cast<std::size_t>(a)] > shape.stride[static_cast<std::size_t>(b)];
-  });
+  for (int r = 0; r < shape.rank; ++r) {  // insertion keeps equal strides in the order of the indices
+    int at = r;
+    for (; at > 0 && shape.stride[std::size_t(order[std::size_t(at - 1)])] < shape.stride[std::size_t(r)]; --at)
+      order[std::size_t(at)] = order[std::size_t(at - 1)];
+    order[std::size_t(at)] = r;
+  }
   return order;
 }
 
@@ -99,6 +103,17 @@ struct strided {
     }
   }
   return folded;
+}
+
+/// A contiguous run of elements.
+[[nodiscard]] inline strided run_of(void* data, std::int64_t size, std::int32_t scalar) {
+  strided run;
+  run.data = data;
+  run.size = size;
+  run.scalar = scalar;
+  run.rank = 1;
+  run.axes[0] = {size, 1};
+  return run;
 }
 
 /// The shape of a dense block that holds a view's elements in the given order.

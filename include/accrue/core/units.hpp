@@ -38,7 +38,8 @@ struct updates {
 ///
 /// Guarantee: never negative, never rounded; a sum or product that does not fit into 63 bits is an error.
 /// Failure: `accrue::error` at run time, a compile error in a constant expression.
-template <class Unit> class count {
+template <class Unit>
+class count {
  public:
   using unit_type = Unit;
 
@@ -61,7 +62,8 @@ template <class Unit> class count {
   friend constexpr count operator+(count a, count b) { return a += b; }
 
   /// A count, this many times over; `factor` is a plain number, at least 0.
-  template <std::integral Integer> [[nodiscard]] friend constexpr count operator*(count a, Integer factor) {
+  template <std::integral Integer>
+  [[nodiscard]] friend constexpr count operator*(count a, Integer factor) {
     std::int64_t const times = checked(factor);
     if (times != 0 && a.value_ > std::numeric_limits<std::int64_t>::max() / times) overflow("product");
     return count(a.value_ * times);
@@ -76,7 +78,8 @@ template <class Unit> class count {
   }
 
  private:
-  template <std::integral Integer> static constexpr std::int64_t checked(Integer value) {
+  template <std::integral Integer>
+  static constexpr std::int64_t checked(Integer value) {
     if constexpr (std::signed_integral<Integer>) {
       if (value < 0)
         throw error("accrue: a count is negative", "counts are numbers of things that happened", "give 0 or more");

@@ -34,7 +34,10 @@ struct clip_by_global_norm {
     double const bound = norm + epsilon;
     return bound > max_norm ? max_norm / bound : 1.0;
   }
-  template <class T> [[nodiscard]] KOKKOS_FUNCTION constexpr T bounded(T const& element) const { return element; }
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T bounded(T const& element) const {
+    return element;
+  }
 
   void validate() const {
     if (!(max_norm > 0.0))
@@ -46,7 +49,8 @@ struct clip_by_global_norm {
       throw error("accrue::clip_by_global_norm: epsilon is negative or not finite", "the factor would be wrong",
                   "give 0 or 1e-6");
   }
-  template <class Visit> void settings(Visit&& visit) const {
+  template <class Visit>
+  void settings(Visit&& visit) const {
     visit("max_norm", max_norm);
     visit("order", order);
     visit("epsilon", epsilon);

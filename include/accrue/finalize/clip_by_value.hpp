@@ -25,7 +25,8 @@ struct clip_by_value {
   [[nodiscard]] constexpr double norm_order() const { return 2.0; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr double factor(double) const { return 1.0; }
 
-  template <class T> [[nodiscard]] KOKKOS_FUNCTION T bounded(T const& element) const {
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION T bounded(T const& element) const {
     using real = real_t<T>;
     real const bound = static_cast<real>(max_value);
     if (!is_finite(element)) return element;
@@ -42,7 +43,10 @@ struct clip_by_value {
       throw error("accrue::clip_by_value: max_value is not above 0", "every gradient would vanish or turn around",
                   "give a positive bound, or leave the policy out for no clipping");
   }
-  template <class Visit> void settings(Visit&& visit) const { visit("max_value", max_value); }
+  template <class Visit>
+  void settings(Visit&& visit) const {
+    visit("max_value", max_value);
+  }
   friend bool operator==(clip_by_value const&, clip_by_value const&) = default;
 };
 

@@ -30,7 +30,10 @@ struct no_clip {
   static constexpr bool by_norm = false;
   [[nodiscard]] constexpr double norm_order() const { return 2.0; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr double factor(double) const { return 1.0; }
-  template <class T> [[nodiscard]] KOKKOS_FUNCTION constexpr T bounded(T const& element) const { return element; }
+  template <class T>
+  [[nodiscard]] KOKKOS_FUNCTION constexpr T bounded(T const& element) const {
+    return element;
+  }
   friend bool operator==(no_clip const&, no_clip const&) = default;
 };
 
@@ -38,7 +41,8 @@ struct no_clip {
 ///
 /// Order: after the microbatch's mean (its sum under the sum objective), before its weight.
 /// Guarantee: not the update of the full batch; ask for it only where that is meant.
-template <clip_policy Clip> class on_microbatch {
+template <clip_policy Clip>
+class on_microbatch {
  public:
   using fills = slot::clip;
   static constexpr std::string_view name = "on_microbatch";
@@ -47,16 +51,40 @@ template <clip_policy Clip> class on_microbatch {
 
   [[nodiscard]] Clip const& clip() const { return clip_; }
   void validate() const { accrue::validate(clip_); }
-  template <class Visit> void settings(Visit&& visit) const { visit("clip", clip_); }
+  template <class Visit>
+  void settings(Visit&& visit) const {
+    visit("clip", clip_);
+  }
   friend bool operator==(on_microbatch const&, on_microbatch const&) = default;
 
  private:
   Clip clip_;
 };
-template <class Clip> on_microbatch(Clip) -> on_microbatch<Clip>;
+template <class Clip>
+on_microbatch(Clip) -> on_microbatch<Clip>;
 
-template <class T> inline constexpr bool is_on_microbatch_v = false;
-template <class Clip> inline constexpr bool is_on_microbatch_v<on_microbatch<Clip>> = true;
+template <class T>
+inline constexpr bool is_on_microbatch_v = false;
+template <class Clip>
+inline constexpr bool is_on_microbatch_v<on_microbatch<Clip>> = true;
+
+/// The clip that acts on the group, and the one on the microbatch; a null pointer where there is none.
+template <class Clip>
+[[nodiscard]] auto group_clip_of(Clip const& clip) {
+  if constexpr (is_on_microbatch_v<Clip>) {
+    return no_clip{};
+  } else {
+    return clip;
+  }
+}
+template <class Clip>
+[[nodiscard]] auto microbatch_clip_of(Clip const& clip) {
+  if constexpr (is_on_microbatch_v<Clip>) {
+    return clip.clip();
+  } else {
+    return nullptr;
+  }
+}
 
 static_assert(clip_policy<no_clip>);
 

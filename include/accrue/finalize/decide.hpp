@@ -38,7 +38,8 @@ struct skip_group {
 ///
 /// Order: after all partial norms, before the update pass. Guarantee: the partials are summed in the order of the
 /// chunks. Failure: a gradient that is not finite, or whose norm is not, is skipped and recorded with that norm.
-template <class Clip> struct decide {
+template <class Clip>
+struct decide {
   norm_partial const* partials;
   std::int64_t chunks;
   double divisor;

@@ -3,6 +3,7 @@
 #define ACCRUE_FINALIZE_SUMMARIZE_HPP
 
 #include <accrue/core/device_scalars.hpp>
+#include <accrue/core/launch_once.hpp>
 #include <accrue/core/norm.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -30,13 +31,8 @@ struct total_partials {
 template <class Exec>
 [[nodiscard]] gradient_summary summarize(Exec const& exec, norm_order order, norm_partial const* partials,
                                          std::int64_t chunks, double divisor, device_scalars<Exec> const& scalars) {
-  Kokkos::parallel_for("accrue::finalize::summarize",
-                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, 1),
-                       total_partials{order, partials, chunks, scalars.total.data()});
-  norm_partial total;
-  Kokkos::View<norm_partial, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const host(&total);
-  Kokkos::deep_copy(exec, host, scalars.total);
-  exec.fence("accrue::finalize: read the summary");
+  launch_once("accrue::finalize::summarize", exec, total_partials{order, partials, chunks, &scalars.data()->total});
+  norm_partial const total = scalars.read(exec, "accrue::finalize: read the summary").total;
   return {norm_of(order, total, divisor), total.largest / divisor, total.non_finite == 0};
 }
 

@@ -15,11 +15,19 @@ namespace accrue {
 
 namespace detail {
 
-template <> struct view_element<Eigen::half> { using type = float16; };
-template <> struct view_element<Eigen::bfloat16> { using type = bfloat16; };
+template <>
+struct view_element<Eigen::half> {
+  using type = float16;
+};
+template <>
+struct view_element<Eigen::bfloat16> {
+  using type = bfloat16;
+};
 
-template <class Derived> void is_dense(Eigen::DenseBase<Derived> const&);
-template <class Derived> void is_matrix_or_array(Eigen::PlainObjectBase<Derived> const&);
+template <class Derived>
+void is_dense(Eigen::DenseBase<Derived> const&);
+template <class Derived>
+void is_matrix_or_array(Eigen::PlainObjectBase<Derived> const&);
 
 template <class X>
 concept dense_eigen = requires(X const& x) {
@@ -29,11 +37,15 @@ concept dense_eigen = requires(X const& x) {
 /// Eigen's flag for memory with strides, and elements that have addresses. `X` may be const.
 template <class X>
 concept with_memory = (int(X::Flags) & int(Eigen::DirectAccessBit)) != 0 && requires(X& x) {
+  x.data();
   &x.coeffRef(0, 0);
 };
 
 /// A matrix or array holds its elements, and a Ref to const may hold a copy of what it was made from.
-template <class X> inline constexpr bool holds_elements = requires(X const& x) { detail::is_matrix_or_array(x); };
+template <class X>
+inline constexpr bool holds_elements = requires(X const& x) {
+  detail::is_matrix_or_array(x);
+};
 template <class X, int Options, class Stride>
 inline constexpr bool holds_elements<Eigen::Ref<X const, Options, Stride>> = true;
 
@@ -51,7 +63,8 @@ concept outlives_the_call = std::is_lvalue_reference_v<Argument> || !holds_eleme
 /// Guarantee: nothing is copied. The matrix must outlive the view, and keep its size.
 /// Failure: compile error for a lazy expression such as `a + b`, and for a temporary matrix; `accrue::error` where a
 /// map has a null or unaligned pointer, or strides that are no use.
-template <class Expression> [[nodiscard]] auto from_eigen(Expression&& x) {
+template <class Expression>
+[[nodiscard]] auto from_eigen(Expression&& x) {
   using object = std::remove_cvref_t<Expression>;
   if constexpr (!detail::dense_eigen<object>) {
     static_assert(detail::dense_eigen<object>,
@@ -67,11 +80,12 @@ template <class Expression> [[nodiscard]] auto from_eigen(Expression&& x) {
         "accrue::from_eigen: this is an expression without memory of its own; evaluate it into a matrix first");
     return detail::no_view();
   } else {
-    using scalar = std::remove_pointer_t<decltype(std::addressof(x.coeffRef(0, 0)))>;
+    using scalar = std::remove_pointer_t<decltype(x.data())>;
     using element = detail::view_element_t<scalar>;
     constexpr bool vector = object::IsVectorAtCompileTime;
     bool const nothing_there = x.size() == 0;
-    scalar* const first = nothing_there ? nullptr : std::addressof(x.coeffRef(0, 0));
+    scalar* const first = nothing_there ? nullptr : x.data();
+    element* const data = detail::checked(first, nothing_there, "accrue::from_eigen");
 
     // Measured, because innerStride() is not right everywhere: a diagonal of a strided map has another one in
     // Eigen 3.4.
@@ -92,7 +106,7 @@ template <class Expression> [[nodiscard]] auto from_eigen(Expression&& x) {
       layout.stride[1] = stride(x.cols(), 0, 1);
     }
     using view = detail::unmanaged_view<element, vector ? 1 : 2, Kokkos::LayoutStride, Kokkos::HostSpace>;
-    return view(detail::checked(first, nothing_there, "accrue::from_eigen"), layout);
+    return view(data, layout);
   }
 }
 

@@ -17,9 +17,11 @@ namespace accrue {
 
 /// Whether an accessor means the plain element `data_handle()[offset]`. True of the default accessor of the standard
 /// library and of Kokkos; specialize it for that of a third mdspan.
-template <class Accessor> inline constexpr bool is_plain_accessor_v = false;
+template <class Accessor>
+inline constexpr bool is_plain_accessor_v = false;
 #ifdef __cpp_lib_mdspan
-template <class T> inline constexpr bool is_plain_accessor_v<std::default_accessor<T>> = true;
+template <class T>
+inline constexpr bool is_plain_accessor_v<std::default_accessor<T>> = true;
 #endif
 #ifdef MDSPAN_IMPL_STANDARD_NAMESPACE  // the reference implementation, which Kokkos brings along
 template <class T>
@@ -56,7 +58,8 @@ concept viewable_rank = (Span::rank() <= 8);
 template <detail::memory_space MemorySpace = Kokkos::HostSpace, class Span>
 [[nodiscard]] auto from_mdspan(Span const& span) {
   if constexpr (!detail::mdspan_like<Span>) {
-    static_assert(detail::mdspan_like<Span>, "accrue::from_mdspan: the argument is no mdspan; give one");
+    static_assert(detail::mdspan_like<Span>,
+                  "accrue::from_mdspan: the argument is no mdspan; give one, or use accrue::from_pointer");
     return detail::no_view();
   } else if constexpr (!detail::plainly_accessed<Span>) {
     static_assert(detail::plainly_accessed<Span>,

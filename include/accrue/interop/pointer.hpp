@@ -22,18 +22,31 @@ template <class T>
 concept memory_space = Kokkos::is_memory_space<T>::value;
 
 /// The element of a view over memory that holds `T`: its own type, but Kokkos's complex for the standard's.
-template <class T> struct view_element { using type = T; };
-template <class T> struct view_element<T const> { using type = typename view_element<T>::type const; };
+template <class T>
+struct view_element {
+  using type = T;
+};
+template <class T>
+struct view_element<T const> {
+  using type = typename view_element<T>::type const;
+};
 template <std::floating_point Real>
   requires(sizeof(Real) <= sizeof(double))
 struct view_element<std::complex<Real>> {
   using type = Kokkos::complex<Real>;
 };
-template <class T> using view_element_t = typename view_element<T>::type;
+template <class T>
+using view_element_t = typename view_element<T>::type;
 
 /// `T` with one asterisk for each rank, the data type of a view.
-template <class T, std::size_t Rank> struct with_rank { using type = typename with_rank<T*, Rank - 1>::type; };
-template <class T> struct with_rank<T, 0> { using type = T; };
+template <class T, std::size_t Rank>
+struct with_rank {
+  using type = typename with_rank<T*, Rank - 1>::type;
+};
+template <class T>
+struct with_rank<T, 0> {
+  using type = T;
+};
 
 template <class Element, std::size_t Rank, class Layout, class MemorySpace>
 using unmanaged_view =
@@ -43,7 +56,8 @@ using unmanaged_view =
 using no_view = unmanaged_view<double, 1, Kokkos::LayoutStride, Kokkos::HostSpace>;
 
 /// The pointer as one to view elements; throws where it is null, or not aligned as they need it, though there are any.
-template <class T> [[nodiscard]] view_element_t<T>* checked(T* pointer, bool nothing_there, char const* from) {
+template <class T>
+[[nodiscard]] view_element_t<T>* checked(T* pointer, bool nothing_there, char const* from) {
   using element = view_element_t<T>;
   static_assert(sizeof(T) == sizeof(element));
   if (!nothing_there && pointer == nullptr)
@@ -58,7 +72,8 @@ template <class T> [[nodiscard]] view_element_t<T>* checked(T* pointer, bool not
 }
 
 /// The extent as a size, by which `size` is multiplied; throws where it is negative or no memory is so large.
-template <class T, std::integral Extent> [[nodiscard]] std::size_t checked_extent(Extent extent, std::size_t& size) {
+template <class T, std::integral Extent>
+[[nodiscard]] std::size_t checked_extent(Extent extent, std::size_t& size) {
   if constexpr (std::signed_integral<Extent>) {
     if (extent < 0)
       throw error("accrue::from_pointer: an extent is negative", "no memory has that many elements", "give 0 or more");

@@ -5,9 +5,7 @@
 #include <accrue/core/error.hpp>
 #include <accrue/ledger/ledger.hpp>
 
-#include <iomanip>
 #include <limits>
-#include <locale>
 #include <ostream>
 #include <sstream>
 
@@ -24,7 +22,7 @@ inline void write_csv_header(std::ostream& out) {
 inline void write_csv_row(std::ostream& out, record const& r) {
   std::ostringstream row;
   row.imbue(std::locale::classic());
-  row << std::setprecision(std::numeric_limits<double>::max_digits10);
+  row.precision(std::numeric_limits<double>::max_digits10);
   group_counts const& n = r.counts;
   row << r.number << ',' << r.result << ',' << n.microbatches.value() << ',' << n.ignored_microbatches.value() << ','
       << n.samples.value() << ',' << n.tokens.value() << ',' << n.ignored_tokens.value() << ',' << n.positions.value()

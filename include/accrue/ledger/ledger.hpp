@@ -89,7 +89,8 @@ class ledger {
   [[nodiscard]] std::int64_t unsettled() const { return closed_ - settled_; }
 
   /// Takes over what the device decided, and calls `visit(record)` for every group settled by it, oldest first.
-  template <class Visit> void settle(device_record const* ring, device_totals const& totals, Visit&& visit) {
+  template <class Visit>
+  void settle(device_record const* ring, device_totals const& totals, Visit&& visit) {
     settled_totals_ = totals;
     for (std::int64_t n = std::max(settled_ + 1, closed_ - records_kept + 1); n <= closed_; ++n) {
       record& entry = slot(n);

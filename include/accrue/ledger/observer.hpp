@@ -38,7 +38,8 @@ class observer_list {
     bool wants_end = false;
   };
 
-  template <class T> struct held_observer final : any_observer {
+  template <class T>
+  struct held_observer final : any_observer {
     using observer_type = std::remove_reference_t<std::unwrap_reference_t<T>>;
     explicit held_observer(T value) : held(std::move(value)) {
       this->wants_records = requires(observer_type & o, record const& r) { o.group_recorded(r); };
@@ -64,7 +65,10 @@ class observer_list {
 
  public:
   /// Adds an observer: a value, or a `std::ref` to one that outlives the accumulator.
-  template <class T> void add(T value) { observers_.push_back(std::make_unique<held_observer<T>>(std::move(value))); }
+  template <class T>
+  void add(T value) {
+    observers_.push_back(std::make_unique<held_observer<T>>(std::move(value)));
+  }
 
   [[nodiscard]] bool want_records() const {
     for (auto const& o : observers_)

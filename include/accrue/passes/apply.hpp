@@ -4,6 +4,7 @@
 
 #include <accrue/core/decision.hpp>
 #include <accrue/core/scalar.hpp>
+#include <accrue/passes/block.hpp>
 #include <accrue/passes/launch.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -12,7 +13,8 @@
 namespace accrue {
 
 /// What a rule keeps of one element: `state[0]`, `state[1]`, ... in the scalar of the buffer, zero at construction.
-template <class B> struct element_state {
+template <class B>
+struct element_state {
   B* first;
   std::int64_t words_apart;
   [[nodiscard]] KOKKOS_FUNCTION B& operator[](int word) const { return first[word * words_apart]; }
@@ -21,10 +23,11 @@ template <class B> struct element_state {
 /// Divides and clips the raw sum: G = S / divisor, times the clip factor, then bounded by value.
 ///
 /// For a float buffer the product is formed in double and rounded once; for double the division is the rounded one.
-template <class B, class Clip> struct finish_element {
+template <class B, class Clip>
+struct finish_element {
   double divisor;
   double clip_factor;
-  Clip clip;
+  [[no_unique_address]] Clip clip;
 
   KOKKOS_FUNCTION B operator()(B const& sum) const {
     using real = real_t<B>;
@@ -36,17 +39,19 @@ template <class B, class Clip> struct finish_element {
   }
 
  private:
-  template <class Real> [[nodiscard]] KOKKOS_FUNCTION Real finished(Real sum) const {
+  template <class Real>
+  [[nodiscard]] KOKKOS_FUNCTION Real finished(Real sum) const {
     return static_cast<Real>(static_cast<double>(sum) / divisor * clip_factor);
   }
 };
 
 /// Hands one element to a rule: parameter and gradient in the scalar of the buffer, its state by reference.
-template <class P, class B, class Rule, class Finish> struct apply_element {
+template <class P, class B, class Rule, class Finish>
+struct apply_element {
   B* sum;
   std::int64_t words_apart;
-  Rule rule;
-  Finish finish;
+  [[no_unique_address]] Rule rule;
+  [[no_unique_address]] Finish finish;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, P& parameter) const {
     B const gradient = finish(sum[i]);
@@ -62,17 +67,24 @@ template <class P, class B, class Rule, class Finish> struct apply_element {
 };
 
 /// A rule for every parameter group, chosen by number; one after the other, because std::tuple has no device functions.
-template <class... Rules> struct rule_list;
+template <class... Rules>
+struct rule_list;
 
-template <class Rule> struct rule_list<Rule> {
+template <class Rule>
+struct rule_list<Rule> {
   Rule rule;
-  template <class Visit> KOKKOS_FUNCTION void visit(std::int32_t, Visit const& visit) const { visit(rule); }
+  template <class Visit>
+  KOKKOS_FUNCTION void visit(std::int32_t, Visit const& visit) const {
+    visit(rule);
+  }
 };
 
-template <class Rule, class Next, class... Rest> struct rule_list<Rule, Next, Rest...> {
+template <class Rule, class Next, class... Rest>
+struct rule_list<Rule, Next, Rest...> {
   Rule rule;
   rule_list<Next, Rest...> rest;
-  template <class Visit> KOKKOS_FUNCTION void visit(std::int32_t group, Visit const& visitor) const {
+  template <class Visit>
+  KOKKOS_FUNCTION void visit(std::int32_t group, Visit const& visitor) const {
     if (group == 0) {
       visitor(rule);
     } else {
@@ -83,11 +95,11 @@ template <class Rule, class Next, class... Rest> struct rule_list<Rule, Next, Re
 
 /// The update pass: reads the buffer, writes parameters and state. Returns at once where the decision is not to apply,
 /// and passes over views that no microbatch of the group touched.
-template <class P, class B, class Rules, class Clip> struct apply_chunk {
+template <class P, class B, class Rules, class Clip>
+struct apply_chunk {
   chunk const* chunks;
   strided const* parameters;
-  std::int64_t const* places;
-  std::int32_t const* groups;
+  placement const* placements;
   std::uint8_t const* touched;
   std::int64_t const* updates_of_view;  ///< this one included
   B* buffer;
@@ -96,25 +108,28 @@ template <class P, class B, class Rules, class Clip> struct apply_chunk {
   Rules rules;
   Clip clip;
 
-  template <class Worker> struct with_rule {
+  template <class Worker>
+  struct with_rule {
     apply_chunk const& pass;
     chunk part;
     Worker worker;
 
-    template <class Rule> KOKKOS_FUNCTION void operator()(Rule const& rule) const {
+    template <class Rule>
+    KOKKOS_FUNCTION void operator()(Rule const& rule) const {
       auto const element_rule = rule.template for_update<real_t<B>>(pass.updates_of_view[part.view]);
       using element_rule_type = std::remove_const_t<decltype(element_rule)>;
       finish_element<B, Clip> const finish{pass.verdict->divisor, pass.verdict->clip_factor, pass.clip};
       walk<P>(pass.parameters[part.view], part, worker,
-              apply_element<P, B, element_rule_type, finish_element<B, Clip>>{pass.buffer + pass.places[part.view],
-                                                                              pass.words_apart, element_rule, finish});
+              apply_element<P, B, element_rule_type, finish_element<B, Clip>>{
+                  pass.buffer + pass.placements[part.view].begin, pass.words_apart, element_rule, finish});
     }
   };
 
-  template <class Worker> KOKKOS_FUNCTION void operator()(std::int64_t c, Worker const& worker) const {
+  template <class Worker>
+  KOKKOS_FUNCTION void operator()(std::int64_t c, Worker const& worker) const {
     chunk const part = chunks[c];
     if (verdict->apply == 0 || touched[part.view] == 0) return;
-    rules.visit(groups[part.view], with_rule<Worker>{*this, part, worker});
+    rules.visit(placements[part.view].group, with_rule<Worker>{*this, part, worker});
   }
 };
 

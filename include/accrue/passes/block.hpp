@@ -2,6 +2,7 @@
 #ifndef ACCRUE_PASSES_BLOCK_HPP
 #define ACCRUE_PASSES_BLOCK_HPP
 
+#include <accrue/core/device_array.hpp>
 #include <accrue/core/scalar_id.hpp>
 #include <accrue/core/strided.hpp>
 #include <accrue/passes/chunk_table.hpp>
@@ -16,61 +17,59 @@ namespace accrue {
 /// One view of the model as a pass sees it.
 struct view_entry {
   strided parameter;
-  index_order order;   ///< of its indices, in which the buffer keeps the elements
   std::int32_t group;  ///< of parameters that share a rule
+};
+
+/// Where the buffer keeps a view, and the group of parameters whose rule changes it.
+struct placement {
+  std::int64_t begin = 0;
+  std::int32_t group = 0;
+  friend bool operator==(placement const&, placement const&) = default;
 };
 
 /// All parameters of one scalar type: their buffer and optimizer state in one aligned arena, and the tables that let
 /// one launch handle them all.
-template <class Exec, class P, class B> struct block {
+template <class Exec, class P, class B>
+struct block {
   using parameter_scalar = P;
   using buffer_scalar = B;
-  using memory_space = typename Exec::memory_space;
 
-  std::int64_t first_view = 0;           ///< number of its first view among all of the model
-  std::int64_t first_chunk = 0;          ///< likewise
-  std::int64_t words_apart = 0;          ///< elements of the buffer, and of each word of state
-  Kokkos::View<B*, memory_space> arena;  ///< the buffer, then the words of state
+  std::int64_t first_view = 0;   ///< number of its first view among all of the model
+  std::int64_t first_chunk = 0;  ///< likewise
+  std::int64_t words_apart = 0;  ///< elements of the buffer, and of each word of state
+  device_array<B, Exec> arena;   ///< the buffer, then the words of state
 
   device_table<chunk, Exec> chunks;
   device_table<strided, Exec> parameters;
   device_table<strided, Exec> sums;       ///< the buffer's part of each view
   device_table<strided, Exec> gradients;  ///< of the last contribution
-  device_table<std::int64_t, Exec> places;
-  device_table<std::int32_t, Exec> groups;
+  device_table<placement, Exec> placements;
 
   [[nodiscard]] std::int64_t chunk_count() const { return static_cast<std::int64_t>(chunks.size()); }
   [[nodiscard]] B* buffer() const { return arena.data(); }
 
   /// Lays out the arena. Cost: allocates; the state begins at zero, the buffer needs no clearing.
-  void lay_out(std::vector<view_entry> const& views, int state_words) {
+  void lay_out(Exec const& exec, std::vector<view_entry> const& views, int state_words) {
     constexpr std::int64_t align = 64 / static_cast<std::int64_t>(sizeof(B));
-    std::vector<std::int64_t> sizes, offsets;
-    std::vector<std::int32_t> rules;
+    std::vector<std::int64_t> sizes;
+    std::vector<placement> places;
     std::vector<strided> where;
     for (view_entry const& view : views) {
       sizes.push_back(view.parameter.size);
-      offsets.push_back(words_apart);
-      rules.push_back(view.group);
+      places.push_back({words_apart, view.group});
       where.push_back(view.parameter);
       words_apart += (view.parameter.size + align - 1) / align * align;
     }
-    arena = Kokkos::View<B*, memory_space>("accrue::buffer_and_state",
-                                           static_cast<std::size_t>(words_apart * (1 + state_words)));
+    arena = {"accrue::buffer_and_state", static_cast<std::size_t>(words_apart * (1 + state_words))};
     std::vector<strided> kept(views.size());
-    for (std::size_t v = 0; v < views.size(); ++v) {
-      kept[v].data = arena.data() + offsets[v];
-      kept[v].size = sizes[v];
-      kept[v].scalar = scalar_id<B>();
-      kept[v].rank = 1;
-      kept[v].axes[0] = {sizes[v], 1};
-    }
-    chunks = {"accrue::passes::chunks", cut_into_chunks(sizes)};
-    parameters = {"accrue::passes::parameters", std::move(where)};
-    sums = {"accrue::passes::sums", std::move(kept)};
-    gradients = {"accrue::passes::gradients", std::vector<strided>(views.size())};
-    places = {"accrue::passes::places", std::move(offsets)};
-    groups = {"accrue::passes::groups", std::move(rules)};
+    for (std::size_t v = 0; v < views.size(); ++v)
+      kept[v] = run_of(arena.data() + places[v].begin, sizes[v], scalar_id<B>());
+
+    chunks = {exec, "accrue::passes::chunks", cut_into_chunks(sizes)};
+    parameters = {exec, "accrue::passes::parameters", std::move(where)};
+    sums = {exec, "accrue::passes::sums", std::move(kept)};
+    gradients = {exec, "accrue::passes::gradients", std::vector<strided>(views.size())};
+    placements = {exec, "accrue::passes::placements", std::move(places)};
   }
 };
 

@@ -2,9 +2,9 @@
 #ifndef ACCRUE_PASSES_LAUNCH_HPP
 #define ACCRUE_PASSES_LAUNCH_HPP
 
+#include <accrue/core/device_array.hpp>
 #include <accrue/core/strided.hpp>
 #include <accrue/passes/chunk_table.hpp>
-#include <accrue/passes/device_table.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -65,15 +65,18 @@ KOKKOS_FUNCTION void walk(strided const& view, chunk const& part, Worker const& 
 }
 
 /// Runs a body on a host thread.
-template <class Body> struct alone_on_chunk {
+template <class Body>
+struct alone_on_chunk {
   Body body;
   KOKKOS_FUNCTION void operator()(std::int64_t c) const { body(c, lone_worker{}); }
 };
 
 /// Runs a body on a team of device threads.
-template <class Body> struct team_on_chunk {
+template <class Body>
+struct team_on_chunk {
   Body body;
-  template <class Member> KOKKOS_FUNCTION void operator()(Member const& member) const {
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
     body(member.league_rank(), team_worker{member.team_rank(), member.team_size()});
   }
 };
@@ -89,11 +92,6 @@ void for_each_chunk(std::string const& label, Exec const& exec, std::int64_t chu
     using policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
     Kokkos::parallel_for(label, policy(exec, static_cast<int>(chunks), Kokkos::AUTO), team_on_chunk<Body>{body});
   }
-}
-
-/// Launches a body once, on one thread of the instance: for the few numbers that are settled once per group.
-template <class Exec, class Body> void launch_once(std::string const& label, Exec const& exec, Body const& body) {
-  Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, 1), body);
 }
 
 }  // namespace accrue

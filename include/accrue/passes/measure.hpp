@@ -15,7 +15,8 @@ namespace accrue {
 namespace detail {
 
 /// Sums powers over a worker's share; eight sums side by side, because one would wait for itself at every element.
-template <class T, int Lanes> struct add_powers {
+template <class T, int Lanes>
+struct add_powers {
   norm_order order;
   double* sums;
   double* largest;
@@ -39,7 +40,8 @@ template <class T, int Lanes> struct add_powers {
 };
 
 /// The same relative to a power of two, for values whose powers leave the range of double.
-template <class T> struct add_rescaled_powers {
+template <class T>
+struct add_rescaled_powers {
   norm_order order;
   rescale scaled;
   double* sum;
@@ -90,7 +92,8 @@ struct merge_partials {
 };
 
 /// Writes one partial norm per chunk; views without data of scalar `T` give zero.
-template <class T> struct measure_chunk {
+template <class T>
+struct measure_chunk {
   chunk const* chunks;
   strided const* views;
   std::uint8_t const* touched;  ///< may be null: all are
@@ -99,7 +102,8 @@ template <class T> struct measure_chunk {
   norm_order order;
   norm_partial* partials;
 
-  template <class Worker> [[nodiscard]] KOKKOS_FUNCTION norm_partial share(std::int64_t c, Worker const& worker) const {
+  template <class Worker>
+  [[nodiscard]] KOKKOS_FUNCTION norm_partial share(std::int64_t c, Worker const& worker) const {
     chunk const part = chunks[c];
     strided const& view = views[part.view];
     bool const there = view.scalar == scalar && (touched == nullptr || touched[part.view] != 0);
@@ -111,16 +115,19 @@ template <class T> struct measure_chunk {
   }
 };
 
-template <class T> struct measure_chunk_alone {
+template <class T>
+struct measure_chunk_alone {
   measure_chunk<T> body;
   KOKKOS_FUNCTION void operator()(std::int64_t c) const {
     if (body.measures(c)) body.partials[c] = body.share(c, lone_worker{});
   }
 };
 
-template <class T> struct measure_chunk_in_team {
+template <class T>
+struct measure_chunk_in_team {
   measure_chunk<T> body;
-  template <class Member> KOKKOS_FUNCTION void operator()(Member const& member) const {
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
     std::int64_t const c = member.league_rank();
     if (!body.measures(c)) return;
     norm_partial total = body.share(c, team_worker{member.team_rank(), member.team_size()});

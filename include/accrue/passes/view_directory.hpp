@@ -32,9 +32,14 @@ class view_directory {
  public:
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] directory_entry const& operator[](std::size_t view) const { return entries_[view]; }
-  [[nodiscard]] directory_entry& operator[](std::size_t view) { return entries_[view]; }
+  /// Numbers the views of a block from `first` on.
+  void number_block(std::size_t block, std::size_t first) {
+    for (directory_entry& entry : entries_)
+      if (entry.block == block) entry.number = first + entry.local;
+  }
 
-  template <class View> directory_entry& enter(View const& view, std::size_t block, std::size_t local) {
+  template <class View>
+  directory_entry& enter(View const& view, std::size_t block, std::size_t local) {
     using scalar = typename View::non_const_value_type;
     view_shape const shape = shape_of(view);
     index_order const order = order_in_memory(shape);
@@ -51,17 +56,11 @@ class view_directory {
         throw error("accrue::parameters: " + name(a) + " has several indices for one element",
                     "its gradient has no single place to go", "pass the view of the stored elements");
     }
-    std::vector<std::size_t> by_address(size());
-    for (std::size_t v = 0; v < size(); ++v) by_address[v] = v;
-    auto const begin = [&](std::size_t v) { return span_of(entries_[v].storage, entries_[v].element_bytes).begin; };
-    std::sort(by_address.begin(), by_address.end(), [&](auto a, auto b) { return begin(a) < begin(b); });
-    for (std::size_t i = 0; i < size(); ++i) {
-      directory_entry const& a = entries_[by_address[i]];
-      std::uintptr_t const end = span_of(a.storage, a.element_bytes).end;
-      for (std::size_t j = i + 1; j < size() && begin(by_address[j]) < end; ++j) {
-        directory_entry const& b = entries_[by_address[j]];
-        if (share_elements(a.storage, a.element_bytes, b.storage, b.element_bytes))
-          throw error("accrue::parameters: " + name(by_address[i]) + " and " + name(by_address[j]) + " share storage",
+    for (std::size_t a = 0; a < size(); ++a) {
+      for (std::size_t b = a + 1; b < size(); ++b) {
+        if (share_elements(entries_[a].storage, entries_[a].element_bytes, entries_[b].storage,
+                           entries_[b].element_bytes))
+          throw error("accrue::parameters: " + name(a) + " and " + name(b) + " share storage",
                       "it would be counted twice in the norm and updated twice",
                       "name it once and hand over the sum of its gradients");
       }
@@ -109,7 +108,8 @@ class view_directory {
   }
 
  private:
-  template <class View> void check_one(View const& gradient, std::size_t view) {
+  template <class View>
+  void check_one(View const& gradient, std::size_t view) {
     using scalar = typename View::non_const_value_type;
     directory_entry const& entry = entries_[view];
     view_shape const shape = shape_of(gradient);

@@ -16,7 +16,8 @@ namespace accrue::plan {
 /// Guarantee: compares with a value, with a reason and with another answer. Only `value()` throws.
 /// Cost: none beyond its members; nothing is allocated.
 /// Extending: a `Reason` of your own needs `accrue::error as_error(Reason)` in its namespace.
-template <class T, class Reason = refusal> class planned {
+template <class T, class Reason = refusal>
+class planned {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_copyable_v<Reason>,
                 "accrue::plan::planned: an answer is copied freely: take trivially copyable types");
 

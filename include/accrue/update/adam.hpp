@@ -15,7 +15,8 @@ namespace detail {
 ///
 /// m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; theta -= rate * m / (sqrt(v) / root2 + epsilon), where
 /// rate = learning_rate / (1 - beta1^n) and root2 = sqrt(1 - beta2^n). AMSGrad takes the largest v seen.
-template <class Real> struct adam_rule {
+template <class Real>
+struct adam_rule {
   Real rate;
   Real fresh1;
   Real beta2;
@@ -67,7 +68,8 @@ template <class Real, class Policy>
           p.amsgrad};
 }
 
-template <class Policy> void validate_adam(Policy const& p) {
+template <class Policy>
+void validate_adam(Policy const& p) {
   require_setting(Policy::name, "learning_rate", p.learning_rate);
   require_setting(Policy::name, "beta1", p.beta1, 0.0, 1.0);
   require_setting(Policy::name, "beta2", p.beta2, 0.0, 1.0);
@@ -75,7 +77,8 @@ template <class Policy> void validate_adam(Policy const& p) {
   require_setting(Policy::name, "weight_decay", p.weight_decay);
 }
 
-template <class Policy, class Visit> void adam_settings(Policy const& p, Visit&& visit) {
+template <class Policy, class Visit>
+void adam_settings(Policy const& p, Visit&& visit) {
   visit("learning_rate", p.learning_rate);
   visit("beta1", p.beta1);
   visit("beta2", p.beta2);
@@ -103,11 +106,15 @@ struct adam {
   bool amsgrad = false;
 
   [[nodiscard]] constexpr int state_words() const { return amsgrad ? 3 : 2; }
-  template <class Real> [[nodiscard]] KOKKOS_FUNCTION detail::adam_rule<Real> for_update(std::int64_t number) const {
+  template <class Real>
+  [[nodiscard]] KOKKOS_FUNCTION detail::adam_rule<Real> for_update(std::int64_t number) const {
     return detail::adam_rule_for<Real>(*this, number, weight_decay, 0.0);
   }
   void validate() const { detail::validate_adam(*this); }
-  template <class Visit> void settings(Visit&& visit) const { detail::adam_settings(*this, visit); }
+  template <class Visit>
+  void settings(Visit&& visit) const {
+    detail::adam_settings(*this, visit);
+  }
   friend bool operator==(adam const&, adam const&) = default;
 };
 
@@ -126,11 +133,15 @@ struct adamw {
   bool amsgrad = false;
 
   [[nodiscard]] constexpr int state_words() const { return amsgrad ? 3 : 2; }
-  template <class Real> [[nodiscard]] KOKKOS_FUNCTION detail::adam_rule<Real> for_update(std::int64_t number) const {
+  template <class Real>
+  [[nodiscard]] KOKKOS_FUNCTION detail::adam_rule<Real> for_update(std::int64_t number) const {
     return detail::adam_rule_for<Real>(*this, number, 0.0, weight_decay);
   }
   void validate() const { detail::validate_adam(*this); }
-  template <class Visit> void settings(Visit&& visit) const { detail::adam_settings(*this, visit); }
+  template <class Visit>
+  void settings(Visit&& visit) const {
+    detail::adam_settings(*this, visit);
+  }
   friend bool operator==(adamw const&, adamw const&) = default;
 };
 

@@ -22,7 +22,8 @@ struct momentum {
   double weight_decay = 0.0;
   bool nesterov = false;
 
-  template <class Real> struct rule {
+  template <class Real>
+  struct rule {
     Real learning_rate;
     Real factor;
     Real fresh;
@@ -39,7 +40,8 @@ struct momentum {
   };
 
   [[nodiscard]] static constexpr int state_words() { return 1; }
-  template <class Real> [[nodiscard]] KOKKOS_FUNCTION rule<Real> for_update(std::int64_t number) const {
+  template <class Real>
+  [[nodiscard]] KOKKOS_FUNCTION rule<Real> for_update(std::int64_t number) const {
     return {static_cast<Real>(learning_rate),
             static_cast<Real>(factor),
             static_cast<Real>(1.0 - dampening),
@@ -57,7 +59,8 @@ struct momentum {
       throw error("accrue::momentum: Nesterov with dampening or without a factor",
                   "the look-ahead is not defined there", "give a factor above 0 and no dampening");
   }
-  template <class Visit> void settings(Visit&& visit) const {
+  template <class Visit>
+  void settings(Visit&& visit) const {
     visit("learning_rate", learning_rate);
     visit("factor", factor);
     visit("dampening", dampening);

@@ -15,7 +15,8 @@ namespace accrue {
 /// argument is indexed, `state[0]`, and zero at construction. `f` is a device function: a KOKKOS_LAMBDA, or a functor
 /// with KOKKOS_FUNCTION, which nothing can check for you.
 /// Example: `per_element([=] KOKKOS_FUNCTION (float& theta, float g) { theta -= 0.1f * g; })`
-template <class Function> class per_element {
+template <class Function>
+class per_element {
  public:
   using fills = slot::update;
   static constexpr std::string_view name = "per_element";
@@ -39,15 +40,23 @@ template <class Function> class per_element {
   };
 
   [[nodiscard]] int state_words() const { return state_words_; }
-  template <class Real> [[nodiscard]] KOKKOS_FUNCTION rule for_update(std::int64_t) const { return {function_}; }
-  template <class Visit> void settings(Visit&& visit) const { visit("state_words", state_words_); }
+  template <class Real>
+  [[nodiscard]] KOKKOS_FUNCTION rule for_update(std::int64_t) const {
+    return {function_};
+  }
+  template <class Visit>
+  void settings(Visit&& visit) const {
+    visit("state_words", state_words_);
+  }
 
  private:
   Function function_;
   int state_words_;
 };
-template <class Function> per_element(Function) -> per_element<Function>;
-template <class Function> per_element(Function, int) -> per_element<Function>;
+template <class Function>
+per_element(Function) -> per_element<Function>;
+template <class Function>
+per_element(Function, int) -> per_element<Function>;
 
 }  // namespace accrue
 #endif

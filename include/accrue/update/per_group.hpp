@@ -10,7 +10,8 @@
 namespace accrue {
 
 /// One rule for each set in `parameter_groups(...)`, in the same order; one norm and one decision for all.
-template <class... Rules> class per_group {
+template <class... Rules>
+class per_group {
  public:
   using fills = slot::update;
   static constexpr std::string_view name = "per_group";
@@ -23,7 +24,8 @@ template <class... Rules> class per_group {
   void validate() const {
     std::apply([](auto const&... rule) { (accrue::validate(rule), ...); }, rules_);
   }
-  template <class Visit> void settings(Visit&& visit) const {
+  template <class Visit>
+  void settings(Visit&& visit) const {
     std::apply([&](auto const&... rule) { (visit("rule", rule), ...); }, rules_);
   }
   friend bool operator==(per_group const&, per_group const&) = default;
@@ -31,10 +33,13 @@ template <class... Rules> class per_group {
  private:
   std::tuple<Rules...> rules_;
 };
-template <class... Rules> per_group(Rules...) -> per_group<Rules...>;
+template <class... Rules>
+per_group(Rules...) -> per_group<Rules...>;
 
-template <class T> inline constexpr bool is_per_group_v = false;
-template <class... Rules> inline constexpr bool is_per_group_v<per_group<Rules...>> = true;
+template <class T>
+inline constexpr bool is_per_group_v = false;
+template <class... Rules>
+inline constexpr bool is_per_group_v<per_group<Rules...>> = true;
 
 }  // namespace accrue
 #endif

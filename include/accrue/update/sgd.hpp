@@ -18,16 +18,19 @@ struct sgd {
   double learning_rate = 1e-3;
   double weight_decay = 0.0;
 
-  template <class Real> struct rule {
+  template <class Real>
+  struct rule {
     Real learning_rate;
     Real weight_decay;
-    template <class T, class State> KOKKOS_FUNCTION void operator()(T& theta, T const& gradient, State const&) const {
+    template <class T, class State>
+    KOKKOS_FUNCTION void operator()(T& theta, T const& gradient, State const&) const {
       theta -= learning_rate * (gradient + weight_decay * theta);
     }
   };
 
   [[nodiscard]] static constexpr int state_words() { return 0; }
-  template <class Real> [[nodiscard]] KOKKOS_FUNCTION rule<Real> for_update(std::int64_t) const {
+  template <class Real>
+  [[nodiscard]] KOKKOS_FUNCTION rule<Real> for_update(std::int64_t) const {
     return {static_cast<Real>(learning_rate), static_cast<Real>(weight_decay)};
   }
 
@@ -35,7 +38,8 @@ struct sgd {
     detail::require_setting(name, "learning_rate", learning_rate);
     detail::require_setting(name, "weight_decay", weight_decay);
   }
-  template <class Visit> void settings(Visit&& visit) const {
+  template <class Visit>
+  void settings(Visit&& visit) const {
     visit("learning_rate", learning_rate);
     visit("weight_decay", weight_decay);
   }

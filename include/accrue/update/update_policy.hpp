@@ -38,10 +38,14 @@ struct no_update {
   using fills = slot::update;
   static constexpr std::string_view name = "no_update";
   struct rule {
-    template <class T, class State> KOKKOS_FUNCTION void operator()(T&, T const&, State const&) const {}
+    template <class T, class State>
+    KOKKOS_FUNCTION void operator()(T&, T const&, State const&) const {}
   };
   [[nodiscard]] static constexpr int state_words() { return 0; }
-  template <class Real> [[nodiscard]] KOKKOS_FUNCTION rule for_update(std::int64_t) const { return {}; }
+  template <class Real>
+  [[nodiscard]] KOKKOS_FUNCTION rule for_update(std::int64_t) const {
+    return {};
+  }
   friend bool operator==(no_update const&, no_update const&) = default;
 };
 

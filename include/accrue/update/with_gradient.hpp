@@ -15,10 +15,16 @@ struct keep_gradient {
   static constexpr std::string_view name = "keep_gradient";
 
   struct rule {
-    template <class T> KOKKOS_FUNCTION void keep(T& sum, T const& gradient) const { sum = gradient; }
+    template <class T>
+    KOKKOS_FUNCTION void keep(T& sum, T const& gradient) const {
+      sum = gradient;
+    }
   };
   [[nodiscard]] static constexpr int state_words() { return 0; }
-  template <class Real> [[nodiscard]] KOKKOS_FUNCTION rule for_update(std::int64_t) const { return {}; }
+  template <class Real>
+  [[nodiscard]] KOKKOS_FUNCTION rule for_update(std::int64_t) const {
+    return {};
+  }
   friend bool operator==(keep_gradient const&, keep_gradient const&) = default;
 };
 
@@ -27,7 +33,8 @@ struct keep_gradient {
 ///
 /// Order: after the decision; called only where the group is applied. Guarantee: `f` sees G times the clip factor.
 /// Cost: one fence per group, because the host must know the decision; one pass that finishes the buffer in place.
-template <class Function> class with_gradient {
+template <class Function>
+class with_gradient {
  public:
   using fills = slot::update;
   static constexpr std::string_view name = "with_gradient";
@@ -36,12 +43,16 @@ template <class Function> class with_gradient {
 
   [[nodiscard]] static constexpr int state_words() { return 0; }
   [[nodiscard]] static constexpr keep_gradient device_part() { return {}; }
-  template <class Gradient> void call(Gradient const& gradient) const { function_(gradient); }
+  template <class Gradient>
+  void call(Gradient const& gradient) const {
+    function_(gradient);
+  }
 
  private:
   Function function_;
 };
-template <class Function> with_gradient(Function) -> with_gradient<Function>;
+template <class Function>
+with_gradient(Function) -> with_gradient<Function>;
 
 static_assert(update_policy<keep_gradient>);
 

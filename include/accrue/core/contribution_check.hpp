@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_CORE_CONTRIBUTION_CHECK_HPP
+#define ACCRUE_CORE_CONTRIBUTION_CHECK_HPP
+
+#include <accrue/core/contribution.hpp>
+#include <accrue/core/diagnostics.hpp>
+#include <accrue/core/facts.hpp>
+#include <accrue/core/parameter_space.hpp>
+
+#include <type_traits>
+
+namespace accrue {
+
+/// Checks a call of `accumulate` at compile time; the first thing that is wrong is the only thing said.
+template <class Recipe, class Exec, class Set, class Contribution, class... Facts>
+class contribution_check;
+
+template <class Recipe, class Exec, class Sizes, class... Items, class Contribution, class... Facts>
+class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribution, Facts...> {
+  template <class Gradients>
+  struct of;
+  template <template <class...> class Wrapper, class... Gradients>
+  struct of<Wrapper<Gradients...>> {
+    static constexpr bool all_gradients = (gradient_item<Gradients> && ...);
+    static constexpr bool right_number = sizeof...(Gradients) == 0 || sizeof...(Gradients) == sizeof...(Items);
+
+    template <class Gradient>
+    static constexpr bool reached() {
+      using view = gradient_view_t<Gradient>;
+      if constexpr (std::is_void_v<view>)
+        return true;
+      else
+        return reaches_v<Exec, view>;
+    }
+    template <class Gradient>
+    static constexpr bool scalar_known() {
+      using view = gradient_view_t<Gradient>;
+      if constexpr (std::is_void_v<view>)
+        return true;
+      else
+        return gradient_scalar<typename view::non_const_value_type>;
+    }
+    template <class Item, class Gradient>
+    static constexpr bool kept_whole() {
+      using view = gradient_view_t<Gradient>;
+      if constexpr (std::is_void_v<view>) {
+        return true;
+      } else {
+        using wide = accumulation_scalar_t<typename view::non_const_value_type>;
+        using buffer =
+            typename Recipe::summation_type::template buffer_scalar<typename view_of_t<Item>::non_const_value_type>;
+        return is_complex_v<wide> == is_complex_v<buffer> && sizeof(wide) <= sizeof(buffer);
+      }
+    }
+    template <bool Comparable>
+    static constexpr bool all_kept_whole() {
+      if constexpr (Comparable && sizeof...(Gradients) == sizeof...(Items)) {
+        return (kept_whole<Items, Gradients>() && ...);
+      } else {
+        return true;
+      }
+    }
+  };
+
+  template <class Needs>
+  static constexpr bool has() {
+    if constexpr (std::is_void_v<Needs>)
+      return true;
+    else
+      return has_fact<Needs, Facts...>;
+  }
+  static constexpr bool boundary_served() {
+    using boundary = typename Recipe::boundary_type;
+    if constexpr (requires { typename boundary::needs; })
+      return has<typename boundary::needs>();
+    else
+      return true;
+  }
+
+ public:
+  static constexpr bool passes() {
+    static_assert(contribution<Contribution>, ACCRUE_SAY_BARE_GRADIENT);
+    if constexpr (contribution<Contribution>) {
+      using gradients = of<Contribution>;
+      constexpr bool is_views = gradients::all_gradients;
+      static_assert(is_views, ACCRUE_SAY_NOT_A_GRADIENT);
+      if constexpr (is_views) return views_pass<gradients>() && facts_pass();
+    }
+    return false;
+  }
+
+ private:
+  template <class Gradients>
+  static constexpr bool views_pass() {
+    constexpr bool counted = Gradients::right_number;
+    static_assert(counted, ACCRUE_SAY_GRADIENT_COUNT);
+    return []<template <class...> class W, class... Gs>(std::type_identity<W<Gs...>>) {
+      constexpr bool known = (Gradients::template scalar_known<Gs>() && ...);
+      static_assert(known, ACCRUE_SAY_GRADIENT_SCALAR);
+      constexpr bool reached = (Gradients::template reached<Gs>() && ...);
+      static_assert(reached || !known, ACCRUE_SAY_UNREACHABLE_GRADIENT);
+      constexpr bool whole = Gradients::template all_kept_whole < known && counted > ();
+      static_assert(whole, ACCRUE_SAY_NARROWED_GRADIENT);
+      return counted && known && reached && whole;
+    }(std::type_identity<Contribution>{});
+  }
+
+  static constexpr bool facts_pass() {
+    constexpr bool known = (microbatch_fact<Facts> && ...);
+    constexpr bool once = facts_once<Facts...>;
+    constexpr bool always_added = !Recipe::objective_type::own_is_mean && !Contribution::is_mean;
+    constexpr bool divisible =
+        (always_added && !(is_mean_loss_v<Facts> || ...)) || has<typename Recipe::normalization_type::needs>();
+    static_assert(known, ACCRUE_SAY_NOT_A_FACT);
+    static_assert(once || !known, ACCRUE_SAY_FACT_TWICE);
+    static_assert(divisible || !known || !once, ACCRUE_SAY_COUNT_MISSING);
+    static_assert(boundary_served() || !divisible || !known || !once, ACCRUE_SAY_BOUNDARY_COUNT_MISSING);
+    return known && once && divisible && boundary_served();
+  }
+};
+
+}  // namespace accrue
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_LEDGER_GROUP_BOOK_HPP
+#define ACCRUE_LEDGER_GROUP_BOOK_HPP
+
+#include <accrue/ledger/ledger.hpp>
+#include <accrue/ledger/observer.hpp>
+#include <accrue/ledger/record_ring.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace accrue {
+
+/// The ledger stage of one accumulator: enters groups as they close, and brings in what the device decided when asked.
+template <class Exec>
+class group_book {
+ public:
+  using handle = update_handle<Exec>;
+
+  explicit group_book(Exec const& exec) : latest_(exec) {}
+
+  [[nodiscard]] observer_list& observers() { return observers_; }
+  [[nodiscard]] accrue::ledger& totals() { return ledger_; }
+  [[nodiscard]] std::int64_t next_number() const { return ledger_.groups() + 1; }
+  [[nodiscard]] device_record* next_slot() const { return ring_.slot(next_number()); }
+  [[nodiscard]] device_totals* device_side() const { return ring_.totals(); }
+  [[nodiscard]] device_record read_last() const { return ring_.read_one(latest_, ledger_.groups()); }
+
+  /// Makes sure that the next attempted group overwrites no record that an observer still waits for. May fence.
+  void make_room() {
+    if (observers_.want_records() && ledger_.unsettled() >= records_kept) settle();
+  }
+
+  /// Enters a group whose outcome the host knows.
+  handle close(Exec const& exec, record entry, outcome known) {
+    entry.result = known;
+    ledger_.book_group(entry, false);
+    return {exec, ring_, known};
+  }
+  /// Enters a group that the device decides about on `exec`, in the record `next_slot()`.
+  handle close_attempted(Exec const& exec, record entry) {
+    entry.result = outcome::applied;  // until it is settled
+    ledger_.book_group(entry, true);
+    latest_ = exec;
+    return {exec, ring_, ledger_.groups()};
+  }
+  /// For calls that close nothing.
+  [[nodiscard]] handle nothing_closed(Exec const& exec, outcome known) const { return {exec, ring_, known}; }
+
+  /// The totals and the last records. Cost: one fence, if groups were closed since the last call.
+  [[nodiscard]] accrue::ledger const& settled() {
+    if (ledger_.unsettled() > 0) settle();
+    return ledger_;
+  }
+
+ private:
+  void settle() {
+    device_book found;
+    ring_.read(latest_, found);
+    ledger_.settle(found.records, found.totals, [&](record const& entry) { observers_.group_recorded(entry); });
+  }
+
+  Exec latest_;  ///< of the last update, which reading waits for
+  record_ring<Exec> ring_;
+  accrue::ledger ledger_;
+  observer_list observers_;
+};
+
+}  // namespace accrue
+#endif
