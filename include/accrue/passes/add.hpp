@@ -44,7 +44,7 @@ struct add_chunk {
   first_touch first;
 
   template <class Worker>
-  KOKKOS_FUNCTION void operator()(std::int64_t c, Worker const& worker) const {
+  KOKKOS_FUNCTION void operator()(std::int64_t c, Worker worker) const {
     chunk const part = chunks[c];
     strided const& view = gradients[part.view];
     if (view.scalar != scalar) return;

@@ -27,7 +27,7 @@ template <class B, class Clip>
 struct finish_element {
   double divisor;
   double clip_factor;
-  [[no_unique_address]] Clip clip;
+  Clip clip;
 
   KOKKOS_FUNCTION B operator()(B const& sum) const {
     using real = real_t<B>;
@@ -50,8 +50,8 @@ template <class P, class B, class Rule, class Finish>
 struct apply_element {
   B* sum;
   std::int64_t words_apart;
-  [[no_unique_address]] Rule rule;
-  [[no_unique_address]] Finish finish;
+  Rule rule;
+  Finish finish;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, P& parameter) const {
     B const gradient = finish(sum[i]);
@@ -126,7 +126,7 @@ struct apply_chunk {
   };
 
   template <class Worker>
-  KOKKOS_FUNCTION void operator()(std::int64_t c, Worker const& worker) const {
+  KOKKOS_FUNCTION void operator()(std::int64_t c, Worker worker) const {
     chunk const part = chunks[c];
     if (verdict->apply == 0 || touched[part.view] == 0) return;
     rules.visit(placements[part.view].group, with_rule<Worker>{*this, part, worker});

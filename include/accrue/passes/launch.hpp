@@ -44,7 +44,7 @@ struct team_worker {
 /// Cost: contiguous views are walked at full speed; strided ones by runs along their fastest axis on the host, and by
 /// index arithmetic per element on a device.
 template <class T, class Worker, class Visit>
-KOKKOS_FUNCTION void walk(strided const& view, chunk const& part, Worker const& worker, Visit const& visit_in) {
+KOKKOS_FUNCTION void walk(strided const& view, chunk const& part, Worker worker, Visit const& visit_in) {
   T* const data = static_cast<T*>(view.data);
   Visit const visit = visit_in;  // a copy whose members cannot alias the elements
   if (view.contiguous()) {

@@ -53,7 +53,7 @@ struct add_rescaled_powers {
 
 template <class T, class Worker>
 [[nodiscard]] KOKKOS_FUNCTION norm_partial measure_share(norm_order order, strided const& view, chunk const& part,
-                                                         Worker const& worker) {
+                                                         Worker worker) {
   constexpr int lanes = Worker::alone ? 8 : 1;
   double sums[lanes]{};
   double largest[lanes]{};
@@ -103,7 +103,7 @@ struct measure_chunk {
   norm_partial* partials;
 
   template <class Worker>
-  [[nodiscard]] KOKKOS_FUNCTION norm_partial share(std::int64_t c, Worker const& worker) const {
+  [[nodiscard]] KOKKOS_FUNCTION norm_partial share(std::int64_t c, Worker worker) const {
     chunk const part = chunks[c];
     strided const& view = views[part.view];
     bool const there = view.scalar == scalar && (touched == nullptr || touched[part.view] != 0);
