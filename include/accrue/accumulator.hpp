@@ -224,13 +224,15 @@ class accumulator {
 
     auto const clip = group_clip_of(policies_.clip);
     group_scalars* const scalars = scalars_.data();
-    model_.measure_sums("accrue::finalize::measure", exec, norm_order{clip.norm_order()});
-    launch_once("accrue::finalize::decide", exec,
-                decide<std::remove_const_t<decltype(clip)>>{
-                    model_.partials(), model_.chunk_count(), objective::divisor(weight), clip, book_.next_number(),
-                    group_.loss.on_device ? &scalars->loss : nullptr, group_.loss.on_host, divisor(), model_.touched(),
-                    model_.updates_of_view(), static_cast<std::int64_t>(model_.directory().size()), &scalars->verdict,
-                    book_.next_slot(), book_.device_side()});
+    norm_order const order{clip.norm_order()};
+    model_.measure_sums("accrue::finalize::measure", exec, order);
+    launch_once(
+        "accrue::finalize::decide", exec,
+        decide<std::remove_const_t<decltype(clip)>>{
+            model_.partials(), model_.chunk_count(), order, objective::divisor(weight), clip, book_.next_number(),
+            group_.loss.on_device ? &scalars->loss : nullptr, group_.loss.on_host, divisor(), model_.touched(),
+            model_.updates_of_view(), static_cast<std::int64_t>(model_.directory().size()), &scalars->verdict,
+            book_.next_slot(), book_.device_side()});
     model_.apply(rules::label(policies_.update), exec, &scalars->verdict, rules::on_device(policies_.update), clip);
 
     handle done = book_.close_attempted(exec, entry());

@@ -42,6 +42,7 @@ template <class Clip>
 struct decide {
   norm_partial const* partials;
   std::int64_t chunks;
+  norm_order order;
   double divisor;
   Clip clip;
 
@@ -59,7 +60,6 @@ struct decide {
   device_totals* totals;
 
   KOKKOS_FUNCTION void operator()(std::int64_t) const {
-    norm_order const order{clip.norm_order()};
     norm_partial const total = total_of(order, partials, chunks);
     double const norm = norm_of(order, total, divisor);
     bool const apply = total.non_finite == 0 && is_finite(norm);
