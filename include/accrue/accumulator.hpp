@@ -158,14 +158,14 @@ class accumulator {
     require_alive();
     norm_order const order{group_clip_of(policies_.clip).norm_order()};
     model_.measure_sums("accrue::finalize::measure", exec_, order);
-    return summarize(exec_, order, model_.partials(), model_.chunk_count(), divisor(), scalars_);
+    return summarize(exec_, order, model_.partials(), model_.chunk_count(), divisor_so_far(), scalars_);
   }
 
   /// A copy of the I-th item's gradient as it stands, before clipping; zero where untouched. Allocates and fences.
   template <std::size_t I>
   [[nodiscard]] auto snapshot() const {
     require_alive();
-    return snapshot_of<I>(model_, exec_, divisor());
+    return snapshot_of<I>(model_, exec_, divisor_so_far());
   }
 
  private:
@@ -175,6 +175,9 @@ class accumulator {
                   "use the one it was moved to");
   }
   [[nodiscard]] double divisor() const { return objective::divisor(static_cast<double>(group_.weight)); }
+
+  /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
+  [[nodiscard]] double divisor_so_far() const { return group_.contributed > 0 ? divisor() : 1.0; }
 
   template <class Contribution, class... Facts>
   void add(Exec const& exec, Contribution const& gradient, Facts const&... fact) {
@@ -245,7 +248,9 @@ class accumulator {
     return done;
   }
   handle close_known(Exec const& exec, outcome known) {
-    handle done = book_.close(exec, entry(), known);
+    record half = entry();
+    if (group_.loss.on_device) half.loss.reset();  // nobody brings the device's half
+    handle done = book_.close(exec, half, known);
     open_next();
     return done;
   }

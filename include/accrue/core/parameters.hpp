@@ -81,7 +81,7 @@ inline constexpr bool is_parameter_set_v<parameter_set<Sizes, Items...>> = true;
 ///
 /// Any rank, layout, scalar and memory space mix; a `std::vector` of views stands for as many tensors as it holds.
 /// Guarantee: keeps its own references to managed views.
-/// Failure: compile error for anything but views of writable elements. Example: examples/hello.cpp
+/// Failure: compile error for anything but views of writable elements. Example: examples/hello/hello.cpp
 template <class... Items>
 [[nodiscard]] auto parameters(Items const&... items) {
   static_assert((view_item<Items> && ...), ACCRUE_SAY_NOT_A_PARAMETER);

@@ -17,7 +17,7 @@ struct record {
   std::int64_t number = 0;  ///< of the group, from 1, in the order of closing
   outcome result = outcome::empty;
   group_counts counts;  ///< what the group held
-  double weight = 0.0;  ///< N, what the mean objective divides by
+  double weight = 0.0;  ///< N; `pad_last` divides a short last group by more
   double norm =
       std::numeric_limits<double>::quiet_NaN();  ///< of the finalized gradient before clipping; NaN if not attempted
   double clip_factor = 1.0;

@@ -27,6 +27,13 @@ class per_element {
                   "give 0 or more");
   }
 
+  per_element(per_element const&) = default;
+  per_element& operator=(per_element const& other) {
+    detail::replace(function_, other.function_);
+    state_words_ = other.state_words_;
+    return *this;
+  }
+
   struct rule {
     Function function;
     template <class T, class State>

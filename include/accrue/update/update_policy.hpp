@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -50,6 +51,14 @@ struct no_update {
 };
 
 namespace detail {
+
+/// Assigns a function object; closures have no assignment, so the old one makes way for a copy of the new.
+template <class Function>
+void replace(Function& old, Function const& with) {
+  if (&old == &with) return;
+  std::destroy_at(&old);
+  std::construct_at(&old, with);
+}
 
 /// Refuses a setting outside [low, high), NaN included.
 inline void require_setting(std::string_view policy, std::string_view setting, double value, double low, double high) {

@@ -40,6 +40,11 @@ class with_gradient {
   static constexpr std::string_view name = "with_gradient";
 
   explicit with_gradient(Function f) : function_(std::move(f)) {}
+  with_gradient(with_gradient const&) = default;
+  with_gradient& operator=(with_gradient const& other) {
+    detail::replace(function_, other.function_);
+    return *this;
+  }
 
   [[nodiscard]] static constexpr int state_words() { return 0; }
   [[nodiscard]] static constexpr keep_gradient device_part() { return {}; }
