@@ -196,8 +196,9 @@ inline finalized finalize(settings const& s, std::vector<precision> const& views
     g.loss_error = slack * (2 * static_cast<real>(counted) + 3) * double_roundoff * loss_size / n;
   }
 
-  // The divisor: a sum of real weights, the padding, one division.
-  real const divided = (static_cast<real>(group.size()) + 4) * double_roundoff;
+  // The divisor: whole numbers are exact, a sum of real weights and the padding are not.
+  real const divided = ((s.normalization == unit::weight ? static_cast<real>(counted) : 0) + (padded == 1 ? 0 : 3)) *
+                       double_roundoff;
   std::vector<real> magnitudes, errors;
   for (auto& view : g.gradients) {
     if (!view) continue;
@@ -221,7 +222,8 @@ inline finalized finalize(settings const& s, std::vector<precision> const& views
   if (by_norm) {
     g.clip_factor = clip_factor(s, g.norm);
     real const least = g.norm + static_cast<real>(s.epsilon) - g.norm_error;
-    if (least > 0) g.clip_factor_error = g.clip_factor * (g.norm_error / least + 2 * double_roundoff);
+    bool const untouched = g.norm + static_cast<real>(s.epsilon) + g.norm_error < s.bound;
+    if (!untouched) g.clip_factor_error = g.clip_factor * (g.norm_error / least + 2 * double_roundoff);
   }
 
   bool const by_value = s.clip == bound_on::value && !s.clip_microbatch;

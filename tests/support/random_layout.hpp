@@ -68,13 +68,24 @@ struct placement {
 inline std::vector<std::size_t> random_extents(dice& roll, std::size_t rank, std::size_t largest) {
   std::vector<std::size_t> extents(rank);
   std::size_t left = largest;
-  for (std::size_t r = rank; r-- > 0;) {
-    extents[r] = static_cast<std::size_t>(
-        roll.percent(4) ? 0 : roll.between(1, static_cast<std::int64_t>(r == 0 ? left : std::min<std::size_t>(left, 6))));
-    left /= std::max<std::size_t>(extents[r], 1);
+  for (std::size_t& extent : extents) {
+    extent = static_cast<std::size_t>(
+        roll.percent(4) ? 0 : roll.between(1, static_cast<std::int64_t>(rank > 1 ? std::min<std::size_t>(left, 6) : left)));
+    left /= std::max<std::size_t>(extent, 1);
   }
-  std::rotate(extents.begin(), extents.begin() + (rank > 0 ? roll.between(0, static_cast<std::int64_t>(rank) - 1) : 0),
-              extents.end());
+  return extents;
+}
+
+/// Extents whose product is nearly `size`, the longest one anywhere.
+inline std::vector<std::size_t> random_extents_of(dice& roll, std::size_t rank, std::size_t size) {
+  std::vector<std::size_t> extents(rank);
+  std::size_t const longest = rank > 0 ? static_cast<std::size_t>(roll.between(0, static_cast<std::int64_t>(rank) - 1)) : 0;
+  for (std::size_t r = 0; r < rank; ++r) {
+    if (r == longest) continue;
+    extents[r] = static_cast<std::size_t>(roll.between(2, 7));
+    size /= extents[r];
+  }
+  if (rank > 0) extents[longest] = size;
   return extents;
 }
 

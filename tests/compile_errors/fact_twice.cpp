@@ -1,0 +1,13 @@
+// Two numbers of tokens for one microbatch.
+// expected-error: accrue: accumulate() was given the same count or the loss twice: keep one of each
+#include <accrue/accrue.hpp>
+
+void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{});
+#ifdef ACCRUE_TEST_ERROR
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{512}, accrue::tokens{40});
+#else
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{512}, accrue::ignored_tokens{40});
+#endif
+  (void)group.update();
+}

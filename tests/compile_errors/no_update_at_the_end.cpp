@@ -1,0 +1,13 @@
+// The end of the data may update too; it is not reported twice.
+// expected-error: accrue::accumulator: update() changes parameters: name exactly one update policy, for example
+#include <accrue/accrue.hpp>
+
+void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {
+#ifdef ACCRUE_TEST_ERROR
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{});
+#else
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{}, accrue::sgd{});
+#endif
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{512});
+  (void)group.end_of_data();
+}

@@ -1,0 +1,16 @@
+// The policy is the default, and it is given twice all the same.
+// expected-error: accrue::accumulator: two policies fill the slot loss scale: keep one, for example accrue::unscaled{}
+#include <accrue/accrue.hpp>
+
+void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {
+#ifdef ACCRUE_TEST_ERROR
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{}, accrue::unscaled{},
+                            accrue::unscaled{}, accrue::sgd{});
+#else
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{}, accrue::unscaled{},
+                            accrue::sgd{});
+#endif
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{512});
+  (void)group.update();
+  (void)group.end_of_data();
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <accrue/core/scalar_id.hpp>
+#include <accrue/core/strided.hpp>
+#include <accrue/passes/chunk_table.hpp>
+#include <accrue/passes/device_table.hpp>
+#include <accrue/passes/measure.hpp>
+
+#include <doctest/doctest.h>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+template struct accrue::measure_chunk<float>;
+template struct accrue::measure_chunk_alone<Kokkos::complex<double>>;
+template struct accrue::measure_chunk_in_team<double>;
+
+namespace {
+
+using exec = Kokkos::DefaultExecutionSpace;
+using complex = Kokkos::complex<double>;
+
+/// Views of random numbers in one piece of memory, and what a plain loop finds of each.
+template <class T>
+struct measured_views {
+  Kokkos::View<T*> memory;
+  accrue::device_table<accrue::strided, exec> views;
+  accrue::device_table<accrue::chunk, exec> chunks;
+
+  measured_views(std::vector<std::int64_t> const& sizes, std::int64_t stride, double scale, exec const& instance) {
+    std::vector<accrue::strided> list;
+    std::int64_t total = 0;
+    for (std::int64_t size : sizes) total += size * stride;
+    memory = Kokkos::View<T*>("memory", static_cast<std::size_t>(total));
+    auto const host = Kokkos::create_mirror_view(memory);
+    std::mt19937 engine{7};
+    auto const number = [&] { return (static_cast<double>(engine() % 2048) - 1023.5) / 1024.0; };
+    for (std::size_t i = 0; i < host.extent(0); ++i) {
+      if constexpr (accrue::is_complex_v<T>)
+        host(i) = T(static_cast<typename T::value_type>(number() * scale),
+                    static_cast<typename T::value_type>(number() * scale));
+      else
+        host(i) = accrue::narrow<T>(number() * scale);
+    }
+    Kokkos::deep_copy(memory, host);
+    total = 0;
+    for (std::int64_t size : sizes) {
+      accrue::strided view = accrue::run_of(memory.data() + total, size, accrue::scalar_id<T>());
+      view.axes[0].stride = stride;
+      list.push_back(view);
+      total += size * stride;
+    }
+    views = {instance, "views", list};
+    chunks = {instance, "chunks", accrue::cut_into_chunks(sizes)};
+  }
+
+  std::vector<accrue::norm_partial> measure(exec const& instance, double p,
+                                            std::vector<std::uint8_t> const& touched = {}) const {
+    accrue::device_table<std::uint8_t, exec> const flags(instance, "touched", touched);
+    Kokkos::View<accrue::norm_partial*> const partials("partials", chunks.size());
+    accrue::measure("measure", instance, static_cast<std::int64_t>(chunks.size()),
+                    accrue::measure_chunk<T>{chunks.data(), views.data(), touched.empty() ? nullptr : flags.data(),
+                                             accrue::scalar_id<T>(), false, accrue::norm_order{p}, partials.data()});
+    auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, partials);
+    return {host.data(), host.data() + host.extent(0)};
+  }
+
+  /// The norm over all views, in long double, and the largest modulus.
+  std::pair<double, double> plain(double p, std::int64_t stride, std::int64_t from, std::int64_t until) const {
+    auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, memory);
+    long double sum = 0.0L;
+    double largest = 0.0;
+    for (std::int64_t i = from * stride; i < until * stride; i += stride) {
+      double modulus = 0.0;
+      if constexpr (accrue::is_complex_v<T>)
+        modulus = std::hypot(static_cast<double>(host(i).real()), static_cast<double>(host(i).imag()));
+      else
+        modulus = std::abs(static_cast<double>(accrue::widen(host(i))));
+      sum += std::pow(static_cast<long double>(modulus), static_cast<long double>(p));
+      largest = std::max(largest, modulus);
+    }
+    return {static_cast<double>(std::pow(sum, 1.0L / static_cast<long double>(p))), largest};
+  }
+};
+
+template <class T>
+void check_measure(double scale, double tolerance) {
+  exec const instance;
+  std::vector<std::int64_t> const sizes{1, 7, 0, 9, 16 * 1024, 2 * 16 * 1024 + 5, 31};
+  std::int64_t total = 0;
+  for (std::int64_t size : sizes) total += size;
+  for (std::int64_t stride : {1, 3}) {
+    measured_views<T> const all(sizes, stride, scale, instance);
+    for (double p : {1.0, 2.0, 3.0}) {
+      auto const partials = all.measure(instance, p);
+      auto const found =
+          accrue::total_of(accrue::norm_order{p}, partials.data(), static_cast<std::int64_t>(partials.size()));
+      auto const [norm, largest] = all.plain(p, stride, 0, total);
+      CHECK(accrue::norm_of(accrue::norm_order{p}, found, 1.0) / norm == doctest::Approx(1.0).epsilon(tolerance));
+      CHECK(found.largest / largest == doctest::Approx(1.0).epsilon(tolerance));
+      CHECK(found.non_finite == 0);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("measure: finds norm and largest modulus of views of every scalar, in runs and with strides") {
+  // Sums of n = 49,000 positive terms in 8 lanes are off by n / 8 roundings at most, and by far fewer in fact.
+  double const tolerance = 49000.0 / 8.0 * std::numeric_limits<double>::epsilon();
+  check_measure<float>(1.0, tolerance);
+  check_measure<double>(1.0, tolerance);
+  check_measure<accrue::float16>(1.0, tolerance);
+  check_measure<accrue::bfloat16>(1.0, tolerance);
+  check_measure<complex>(1.0, tolerance);
+  check_measure<Kokkos::complex<float>>(1.0, std::numeric_limits<float>::epsilon());  // of its modulus, a float
+}
+
+TEST_CASE("measure: values whose powers leave the range of double are rescaled") {
+  double const tolerance = 49000.0 * std::numeric_limits<double>::epsilon();
+  check_measure<double>(1e-200, tolerance);
+  check_measure<double>(1e200, tolerance);
+  check_measure<complex>(1e-250, tolerance);
+}
+
+TEST_CASE_TEMPLATE("measure: one NaN or infinity is found in every place", T, float, double, accrue::bfloat16) {
+  exec const instance;
+  using wide = accrue::accumulation_scalar_t<T>;
+  std::int64_t const n = accrue::chunk_elements + 20;
+  measured_views<T> const all({n}, 1, 1.0, instance);
+  for (wide bad : {std::numeric_limits<wide>::quiet_NaN(), std::numeric_limits<wide>::infinity()})
+    for (std::int64_t place :
+         {std::int64_t(0), std::int64_t(1), std::int64_t(1000), std::int64_t(1023), n - 21, n - 20, n - 1}) {
+      auto const element = Kokkos::subview(all.memory, place);
+      T kept{};
+      Kokkos::deep_copy(kept, element);
+      Kokkos::deep_copy(element, T(bad));
+      auto const partials = all.measure(instance, 2.0);
+      std::size_t const hit = place < accrue::chunk_elements ? 0 : 1;
+      CHECK(partials[hit].non_finite != 0);
+      CHECK(partials[1 - hit].non_finite == 0);
+      Kokkos::deep_copy(element, kept);
+    }
+}
+
+TEST_CASE("measure: views that no microbatch touched, or of another scalar, are zero or left out") {
+  exec const instance;
+  measured_views<double> all({3, 5}, 1, 1.0, instance);
+  auto const both = all.measure(instance, 1.0, {1, 1}), second = all.measure(instance, 1.0, {0, 1});
+  CHECK(both[0].sum > 0.0);
+  CHECK(second[0].sum == 0.0);
+  CHECK(second[0].largest == 0.0);
+  CHECK(second[1].sum == both[1].sum);
+
+  // A view of another scalar is measured by another launch; one without data is cleared by the launch that is asked.
+  std::vector<accrue::strided> views{all.views[0], all.views[1], accrue::strided{}};
+  views[1].scalar = accrue::scalar_id<float>();
+  all.views = {instance, "views", views};
+  all.chunks = {instance, "chunks", accrue::cut_into_chunks({3, 5, 2})};
+  for (bool clears : {false, true}) {
+    Kokkos::View<accrue::norm_partial*> const partials("partials", 3);
+    auto const host = Kokkos::create_mirror_view(partials);
+    host(1).sum = host(2).sum = 77.0;
+    Kokkos::deep_copy(partials, host);
+    accrue::measure(
+        "measure", instance, 3,
+        accrue::measure_chunk<double>{all.chunks.data(), all.views.data(), nullptr, accrue::scalar_id<double>(), clears,
+                                      accrue::norm_order{1.0}, partials.data()});
+    Kokkos::deep_copy(host, partials);
+    CHECK(host(0).sum == both[0].sum);
+    CHECK(host(1).sum == 77.0);
+    CHECK(host(2).sum == (clears ? 0.0 : 77.0));
+  }
+}
+
+TEST_CASE("merge_partials: joins as merged does, from nothing") {
+  accrue::norm_partial total{};
+  accrue::merge_partials const merge{&total, accrue::norm_order{2.0}};
+  accrue::norm_partial a{};
+  merge.init(a);
+  merge.join(a, {.sum = 9.0, .largest = 3.0});
+  merge.join(a, {.sum = 16.0, .largest = 4.0});
+  CHECK(a.sum == 25.0);
+  CHECK(a.largest == 4.0);
+  CHECK(&merge.reference() == &total);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <accrue/accumulate/summation.hpp>
+#include <accrue/core/device_array.hpp>
+#include <accrue/core/half.hpp>
+#include <accrue/core/parameters.hpp>
+#include <accrue/finalize/clip_policy.hpp>
+#include <accrue/passes/buffer_views.hpp>
+#include <accrue/passes/model.hpp>
+
+#include <doctest/doctest.h>
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using exec = Kokkos::DefaultExecutionSpace;
+
+/// Multiplies by a number.
+template <class B>
+struct times {
+  accrue::real_t<B> factor;
+  [[nodiscard]] KOKKOS_FUNCTION times const& resolve() const { return *this; }
+  KOKKOS_FUNCTION B operator()(B const& gradient) const { return gradient * factor; }
+};
+
+/// theta -= scale * number of the update * gradient, and the state counts the calls.
+struct scaled_descent {
+  double scale;
+  template <class Real>
+  struct rule {
+    Real factor;
+    template <class T, class State>
+    KOKKOS_FUNCTION void operator()(T& theta, T const& gradient, State const& state) const {
+      state[0] += T(Real(1));
+      state[1] = state[0] + state[0];
+      theta -= factor * gradient;
+    }
+  };
+  template <class Real>
+  KOKKOS_FUNCTION rule<Real> for_update(std::int64_t number) const {
+    return {static_cast<Real>(scale * static_cast<double>(number))};
+  }
+};
+
+using floats = Kokkos::View<float*>;
+using matrix = Kokkos::View<double**, Kokkos::LayoutLeft>;
+using halves = Kokkos::View<accrue::bfloat16*>;
+using point = Kokkos::View<float>;
+using mixed_set = accrue::parameter_set<std::index_sequence<3, 1>, floats, matrix, std::vector<halves>, point>;
+using mixed_model = accrue::model<exec, accrue::widened<>, mixed_set>;
+
+}  // namespace
+
+template struct accrue::block<exec, accrue::bfloat16, float>;
+template class accrue::model<exec, accrue::widened<>, mixed_set>;
+template struct accrue::add_chunk<accrue::bfloat16, float, times<float>>;
+template struct accrue::finish_element<Kokkos::complex<float>, accrue::no_clip>;
+template struct accrue::rule_list<scaled_descent, scaled_descent, scaled_descent>;
+template struct accrue::apply_chunk<float, float, accrue::rule_list<scaled_descent>, accrue::no_clip>;
+template struct accrue::copy_quotient<Kokkos::complex<float>>;
+
+namespace {
+
+template <class View>
+View filled(View const& view, double value) {
+  Kokkos::deep_copy(view, accrue::narrow<typename View::non_const_value_type>(value));
+  return view;
+}
+halves half(double value, std::size_t n) { return filled(halves("gradient", n), value); }
+
+template <class View>
+auto on_host(View const& view) {
+  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);
+}
+template <class View>
+double first(View const& view) {
+  return static_cast<double>(on_host(view).data()[0]);
+}
+
+template <class T>
+void put(T* to, std::vector<T> numbers) {
+  using memory = Kokkos::View<T*, exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using host = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  Kokkos::deep_copy(memory(to, numbers.size()), host(numbers.data(), numbers.size()));
+}
+
+/// Five views in three blocks: the order of the user is not that of the blocks.
+struct mixed {
+  exec instance;
+  floats a{"a", 3};
+  matrix b{"b", 2, 3};
+  halves c{"c", 2}, d{"d", 0};
+  point e{"e"};
+  mixed_model model{instance,
+                    accrue::parameter_groups(accrue::parameters(a, b, std::vector{c, d}), accrue::parameters(e)), 2};
+
+  template <template <class...> class Contribution, class... Gradients>
+  void add(double factor, Gradients... gradients) {
+    Contribution<Gradients...> const contribution(gradients...);
+    model.check(contribution.items);
+    model.template add<Contribution<Gradients...>>("add", instance, [&]<class B>(std::type_identity<B>) {
+      return times<B>{static_cast<accrue::real_t<B>>(factor)};
+    });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("model: adds gradients of other scalars and layouts, index by index, and overwrites at the first touch") {
+  using accrue::no_gradient;
+  mixed m;
+  Kokkos::View<float**, Kokkos::LayoutRight> const rows("gradient", 2, 3);
+  auto const host = Kokkos::create_mirror_view(rows);
+  for (int i = 0; i < 6; ++i) host(i / 3, i % 3) = static_cast<float>(i);
+  Kokkos::deep_copy(rows, host);
+  std::vector<std::optional<halves>> const only_c{half(7.0, 2), {}};
+
+  m.add<accrue::mean_gradient>(3.0, half(2.0, 3), rows, no_gradient, no_gradient);
+  CHECK(m.model.touched_views() == std::vector<bool>{true, true, false, false, false});
+  m.add<accrue::mean_gradient>(10.0, half(5.0, 3), no_gradient, only_c, no_gradient);
+  CHECK(m.model.touched_views() == std::vector<bool>{true, true, true, false, false});
+  CHECK(m.model.any_touched());
+  m.add<accrue::sum_gradient>(1.0);  // names nothing
+  m.instance.fence();
+
+  CHECK(first(accrue::sums_of<0>(m.model)) == 3.0 * 2.0 + 10.0 * 5.0);
+  auto const sums = on_host(accrue::sums_of<1>(m.model));
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t j = 0; j < 3; ++j) CHECK(sums(i, j) == 3.0 * static_cast<double>(3 * i + j));
+  CHECK(first(accrue::sums_of<2>(m.model)[0]) == 70.0);
+  CHECK(accrue::sums_of<2>(m.model)[1].extent(0) == 0);
+  static_assert(decltype(accrue::sums_of<3>(m.model))::rank() == 0);
+
+  CHECK(on_host(accrue::snapshot_of<1>(m.model, m.instance, 4.0))(1, 2) == 3.0 * 5.0 / 4.0);
+  CHECK(first(accrue::snapshot_of<3>(m.model, m.instance, 4.0)) == 0.0);  // untouched
+
+  m.model.forget_touched();
+  CHECK(!m.model.any_touched());
+  m.add<accrue::mean_gradient>(1.0, half(4.0, 3), no_gradient, no_gradient, filled(point("gradient"), 6.0));
+  CHECK(first(accrue::sums_of<0>(m.model)) == 4.0);
+  CHECK(first(accrue::sums_of<3>(m.model)) == 6.0);
+  CHECK(m.model.touched_views() == std::vector<bool>{true, false, false, false, true});
+}
+
+TEST_CASE("model: measures what was touched, and a contribution before it is added") {
+  mixed m;
+  auto const norm = [&] {
+    std::vector<accrue::norm_partial> partials(static_cast<std::size_t>(m.model.chunk_count()));
+    using memory =
+        Kokkos::View<accrue::norm_partial const*, exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    auto const host = on_host(memory(m.model.partials(), partials.size()));
+    return accrue::norm_of({1.0}, accrue::total_of({1.0}, host.data(), m.model.chunk_count()), 1.0);
+  };
+  m.model.measure_sums("measure", m.instance, {1.0});
+  CHECK(norm() == 0.0);
+  m.add<accrue::mean_gradient>(1.0, half(-2.0, 3), accrue::no_gradient, std::vector{half(0.5, 2), halves()},
+                               filled(point("gradient"), 100.0));
+  m.model.measure_sums("measure", m.instance, {1.0});
+  CHECK(norm() == 3 * 2.0 + 2 * 0.5 + 100.0);
+
+  using other = accrue::mean_gradient<halves, accrue::no_gradient_t, std::vector<halves>, accrue::no_gradient_t>;
+  other const contribution(half(8.0, 3), accrue::no_gradient, {half(1.0, 2), halves()}, accrue::no_gradient);
+  m.model.check(contribution.items);
+  m.model.measure_contribution<other>("measure", m.instance, {1.0});
+  CHECK(norm() == 3 * 8.0 + 2 * 1.0);  // nothing is left of the sums
+}
+
+TEST_CASE("model: applies each group's rule to what was touched, finished once, or nothing at all") {
+  mixed m;
+  std::vector<halves> const of_c{half(4.0, 2), halves()};
+  m.add<accrue::mean_gradient>(1.0, half(4.0, 3), accrue::no_gradient, of_c, filled(point("gradient"), 8.0));
+  accrue::device_array<accrue::decision, exec> const verdict("verdict", 1);
+  // By blocks: a and e, then b, then c and d.
+  put(m.model.updates_of_view(), std::vector<std::int64_t>{3, 1, 9, 2, 9});
+  using rules = accrue::rule_list<scaled_descent, scaled_descent>;
+  auto const apply = [&](bool yes) {
+    put(verdict.data(), std::vector<accrue::decision>{{2.0, 0.5, yes ? 1 : 0}});
+    m.model.apply("apply", m.instance, verdict.data(), rules{{1.0}, {{100.0}}}, accrue::no_clip{});
+  };
+  auto const parameters = [&] { return std::vector<double>{first(m.a), first(m.b), first(m.c), first(m.e)}; };
+  apply(false);
+  CHECK(parameters() == std::vector<double>{0.0, 0.0, 0.0, 0.0});
+  apply(true);  // gradients are divided by 4
+  CHECK(parameters() == std::vector<double>{-3.0 * 1.0, 0.0, -2.0 * 1.0, -100.0 * 2.0});
+  apply(true);
+  CHECK(first(m.a) == -6.0);
+
+  auto const& block = m.model.block_of<float>();
+  std::vector<float> state(2);
+  for (std::size_t word : {0, 1})  // of the second element of a
+    block.arena.read(m.instance, "read", (word + 1) * static_cast<std::size_t>(block.words_apart) + 1, 1, &state[word]);
+  CHECK(state == std::vector<float>{2.0f, 4.0f});
+  CHECK_NOTHROW(m.model.require_state(2));
+  CHECK_THROWS_AS(m.model.require_state(3), accrue::error);
+}
+
+TEST_CASE("finish_element: divides and clips in double, and rounds once") {
+  CHECK(accrue::finish_element<float, accrue::no_clip>{3.0, 1.0, {}}(1.0f) == static_cast<float>(1.0 / 3.0));
+  // 16777217 is no float: a divisor rounded to float would give 1.
+  CHECK(accrue::finish_element<float, accrue::no_clip>{16777217.0, 1.0, {}}(16777216.0f) ==
+        static_cast<float>(16777216.0 / 16777217.0));
+  CHECK(accrue::finish_element<double, accrue::no_clip>{4.0, 0.5, {}}(6.0) == 0.75);
+  using complex = Kokkos::complex<float>;
+  CHECK(accrue::finish_element<complex, accrue::no_clip>{4.0, 0.5, {}}(complex(8.0f, -16.0f)) == complex(1.0f, -2.0f));
+}
