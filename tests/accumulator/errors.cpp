@@ -127,6 +127,16 @@ TEST_CASE("gradients that do not fit are refused before the first of them is add
   CHECK(numbers(layers[1]) == "-0.5 -0.5 ");
 }
 
+TEST_CASE("a gradient that was never allocated is refused, where its extents do not tell") {
+  Kokkos::View<double> const scalar("scalar"), never;
+  view const theta("theta", 1);
+  accrue::accumulator group(accrue::parameters(theta, scalar), accrue::per_token{}, accrue::sgd{});
+  CHECK(refused_without_a_trace(group, theta, "accrue: the gradient of parameter 1 ('scalar') was never allocated; ",
+                                [&] {
+                                  group.accumulate(accrue::mean_gradient{filled(7.0), never}, accrue::tokens{1});
+                                }));
+}
+
 TEST_CASE("counts that overflow are refused before the gradient is added") {
   view const theta("theta", 1);
   accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::sgd{.learning_rate = 1.0});
@@ -185,6 +195,7 @@ TEST_CASE("an accumulator that was moved from says so") {
   CHECK(what([&] { group.discard(); }) == text);
   CHECK(what([&] { (void)group.measure(); }) == text);
   CHECK(what([&] { (void)group.snapshot<0>(); }) == text);
+  CHECK(what([&] { (void)group.ledger(); }) == text);
   CHECK(moved.held() == accrue::microbatches{1});
 }
 
@@ -196,6 +207,8 @@ TEST_CASE("what cannot work is refused at construction") {
   CHECK(construct(accrue::parameters(), accrue::sgd{}).find("accrue::accumulator: there are no parameters; ") == 0);
   CHECK(construct(accrue::parameters(std::vector<view>{}), accrue::sgd{})
             .find("accrue::accumulator: there are no parameters; ") == 0);
+  CHECK(construct(accrue::parameters(a, Kokkos::View<double>{}), accrue::sgd{})
+            .find("accrue::parameters: parameter 1 was never allocated; ") == 0);
   CHECK(construct(accrue::parameters(a, a), accrue::sgd{})
             .find("accrue::parameters: parameter 0 ('a') and parameter 1 ('a') share storage; ") == 0);
   CHECK(construct(accrue::parameters(a, Kokkos::subview(a, std::pair(2, 3))), accrue::sgd{})

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -32,7 +33,8 @@ template class accrue::accumulator<exec, mixed, two_rules, accrue::weighted, acc
 
 namespace {
 
-template <class... Args> using deduced = decltype(accrue::accumulator(std::declval<Args>()...));
+template <class... Args>
+using deduced = decltype(accrue::accumulator(std::declval<Args>()...));
 
 // (params...)
 static_assert(std::is_same_v<deduced<one_vector, accrue::per_token, accrue::sgd>,
@@ -68,7 +70,8 @@ static_assert(std::is_same_v<group_type::handle, accrue::update_handle<exec>>);
 static_assert(std::is_same_v<decltype(std::declval<group_type&>().update()), group_type::handle>);
 static_assert(std::is_same_v<decltype(std::declval<group_type&>().held()), accrue::microbatches>);
 
-template <class T> std::string printed(T const& x) {
+template <class T>
+std::string printed(T const& x) {
   std::ostringstream out;
   out << x;
   return out.str();
@@ -137,6 +140,30 @@ TEST_CASE("accumulator: moves in the middle of a group, with its state, settings
   CHECK(handle == accrue::outcome::applied);
   CHECK(value(theta) == -2.0f - (0.5f * 2.0f + 4.0f));
   CHECK(value(other) == 0.0f);
+}
+
+TEST_CASE("accumulator: measures and copies the open group's gradient as it stands, zero where there is none") {
+  vector_view const theta("theta", 2), gradient("gradient", 2);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::clip_by_global_norm{.order = 1.0},
+                            accrue::sgd{});
+  auto const both = [&] {
+    return std::pair(group.measure().norm,
+                     Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, group.snapshot<0>())(1));
+  };
+  CHECK(both() == std::pair(0.0, 0.0f));
+  Kokkos::deep_copy(gradient, 3.0f);
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{0});
+  CHECK(both() == std::pair(0.0, 0.0f));
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{1});
+  CHECK(both() == std::pair(6.0, 3.0f));  // before clipping, in the norm that the clip looks at
+  Kokkos::deep_copy(gradient, -1.0f);
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{3});
+  CHECK(both() == std::pair(0.0, 0.0f));
+  Kokkos::deep_copy(gradient, std::numeric_limits<float>::infinity());
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{1});
+  CHECK(!group.measure().finite);
+  CHECK(group.update() == accrue::outcome::skipped_non_finite);
+  CHECK(both() == std::pair(0.0, 0.0f));
 }
 
 TEST_CASE("accumulator: keeps its parameters alive") {

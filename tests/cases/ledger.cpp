@@ -120,16 +120,12 @@ TEST_CASE("P-028 the denominator counts supervised tokens, neither slots nor rea
 TEST_CASE("P-066 samples beyond 32 bits are exact") {
   Kokkos::View<float*> theta("theta", 1);
   auto const gradient = make_view<float>({1});
-  auto group = in_groups_of(1000, theta);
-  for (int i = 0; i < 700'000; ++i) {
-    if (group.held() == microbatches{0})
-      group.accumulate(mean_gradient{gradient}, tokens{1}, samples{3072});
-    else
-      group.accumulate(mean_gradient{}, tokens{1}, samples{3072});
-    if (group.full()) group.update();
+  auto group = in_groups_of(1, theta);
+  for (int thousand = 0; thousand < 700; ++thousand) {
+    group.accumulate(mean_gradient{gradient}, tokens{1}, samples{3072} * 1000);
+    group.update();
   }
   CHECK(group.ledger().samples() == samples{2'150'400'000});  // in 32 bits: -2144567296
-  CHECK(group.ledger().applied() == updates{700});
 }
 
 TEST_CASE("P-066 tokens beyond 32 bits are exact, as total and as weight") {

@@ -108,7 +108,8 @@ TEST_CASE("facts: a weight is a finite number of at least 0") {
   CHECK_THROWS_AS(accrue::weight{-1}, accrue::error);
   CHECK_THROWS_AS(accrue::weight{infinity}, accrue::error);
   CHECK_THROWS_AS(accrue::weight{std::nan("")}, accrue::error);
-  CHECK(accrue::weight{std::numeric_limits<double>::max()}.value() == std::numeric_limits<double>::max());
+  CHECK(accrue::weight{1e30}.value() == 1e30);
+  CHECK(accrue::weight{1e-30}.value() == 1e-30);
   CHECK(accrue::weight{-0.0}.value() == 0.0);
   CHECK(accrue::weight{0.1f}.value() == static_cast<double>(0.1f));
 }
@@ -142,6 +143,13 @@ TEST_CASE("open_group: a weight above 63 bits is refused") {
   CHECK_NOTHROW(accrue::open_group(group).add({}, 0, false));
   CHECK_THROWS_AS(accrue::open_group(group).add({}, 1, false), accrue::error);
   CHECK_NOTHROW(accrue::open_group(group).add({}, 1, true));  // ignored: it weighs nothing
+}
+
+TEST_CASE("open_group: a weight that is no finite double any more is refused") {
+  accrue::open_group<double> group;
+  group.add({}, 1e308, false);
+  CHECK_THROWS_AS(accrue::open_group(group).add({}, 1e308, false), accrue::error);
+  CHECK_NOTHROW(accrue::open_group(group).add({}, 1e307, false));
 }
 
 TEST_CASE("open_group: what is ignored counts as a microbatch, and does not weigh") {

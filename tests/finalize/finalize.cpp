@@ -158,6 +158,9 @@ TEST_CASE("clip_by_value: a complex number is bounded by its modulus, and keeps 
   CHECK(clip.bounded(complex(1.5, 2.0)) == complex(1.5, 2.0));
   CHECK(std::isnan(clip.bounded(complex(not_a_number, 9.0)).real()));
   CHECK(clip.bounded(complex(infinity, 1.0)).imag() == 1.0);
+  Kokkos::complex<float> const long_one(3e38f, -3e38f);  // its modulus is no float
+  CHECK(clip.bounded(long_one).real() == doctest::Approx(2.5 * std::sqrt(0.5)).epsilon(1e-6));
+  CHECK(clip.bounded(long_one).imag() == doctest::Approx(-2.5 * std::sqrt(0.5)).epsilon(1e-6));
   for (double bound : {0.0, -1.0, not_a_number})
     CHECK(refusal(clip_by_value{.max_value = bound}) == "accrue::clip_by_value: max_value is not above 0");
 }

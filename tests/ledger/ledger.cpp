@@ -231,6 +231,18 @@ TEST_CASE("record: the loss is formed as the gradient is, from numbers and from 
   CHECK(records[3].loss == 1.0);
 }
 
+TEST_CASE("record: a group that was thrown away with its loss on the device has none") {
+  run r;
+  Kokkos::View<float> const on_device("loss");
+  Kokkos::deep_copy(on_device, 4.0f);
+  r.add(1.0, accrue::tokens{2}, accrue::mean_loss{on_device});
+  r.group.discard();
+  r.add(1.0, accrue::tokens{2}, accrue::mean_loss{4.0});
+  r.group.discard();
+  CHECK(r.group.ledger().records()[0].loss == std::nullopt);
+  CHECK(r.group.ledger().records()[1].loss == 4.0);
+}
+
 TEST_CASE("csv: every record is a line, with all digits, whatever the stream's locale") {
   run r;
   r.add(0.1, accrue::tokens{4000}, accrue::samples{8}, accrue::ignored_tokens{40}, accrue::positions{9},

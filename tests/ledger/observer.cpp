@@ -41,7 +41,8 @@ struct nothing_to_see {
 static_assert(accrue::observer<diary> && accrue::observer<accrue::csv_writer>);
 static_assert(!accrue::observer<int> && !accrue::observer<nothing_to_see>);
 
-template <class Group> void add(Group& group, double value, int tokens) {
+template <class Group>
+void add(Group& group, double value, int tokens) {
   Kokkos::View<double*> const gradient("gradient", 1);
   Kokkos::deep_copy(gradient, value);
   group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{tokens});
@@ -96,6 +97,29 @@ TEST_CASE("observer: gets every record once and in order, although only 256 are 
   REQUIRE(numbers.size() == 1000);
   for (std::size_t i = 0; i < 1000; ++i) CHECK(numbers[i] == static_cast<std::int64_t>(i) + 1);
   CHECK(skipped == std::vector<std::int64_t>{3, 500});
+}
+
+TEST_CASE("observer: gets the records of groups that were not attempted too, however many") {
+  int records = 0;
+  auto group = make_group();
+  struct counter {
+    int* records;
+    void group_recorded(accrue::record const&) { ++*records; }
+  };
+  group.observe(counter{&records});
+  for (int n = 0; n < 300; ++n) {
+    add(group, 1.0, n % 2);  // every other group is empty
+    if (n % 3 == 0)
+      group.discard();
+    else
+      (void)group.update();
+  }
+  for (int n = 0; n < 300; ++n) {
+    add(group, 1.0, 1);
+    group.discard();
+  }
+  (void)group.ledger();
+  CHECK(records == 600);
 }
 
 TEST_CASE("observer: a csv_writer is the long memory of a run") {

@@ -127,6 +127,15 @@ TEST_CASE("measure: values whose powers leave the range of double are rescaled")
   check_measure<complex>(1e-250, tolerance);
 }
 
+TEST_CASE("measure: a complex number of floats whose modulus is no float is finite all the same") {
+  exec const instance;
+  measured_views<Kokkos::complex<float>> const one({1}, 1, 1.0, instance);
+  Kokkos::deep_copy(one.memory, Kokkos::complex<float>(3e38f, 2e38f));
+  auto const partials = one.measure(instance, 2.0);
+  CHECK(partials[0].non_finite == 0);
+  CHECK(partials[0].largest == doctest::Approx(std::hypot(3e38, 2e38)).epsilon(1e-6));
+}
+
 TEST_CASE_TEMPLATE("measure: one NaN or infinity is found in every place", T, float, double, accrue::bfloat16) {
   exec const instance;
   using wide = accrue::accumulation_scalar_t<T>;

@@ -199,6 +199,15 @@ TEST_CASE("model: applies each group's rule to what was touched, finished once, 
   CHECK_THROWS_AS(m.model.require_state(3), accrue::error);
 }
 
+TEST_CASE("copy_quotient: divides in double and rounds once, as the update does") {
+  float const sum = 16777216.0f;
+  float copy = 0.0f;
+  accrue::copy_quotient<float>{&sum, &copy, 16777217.0, true}(0);
+  CHECK(copy == static_cast<float>(16777216.0 / 16777217.0));
+  accrue::copy_quotient<float>{&sum, &copy, 16777217.0, false}(0);
+  CHECK(copy == 0.0f);
+}
+
 TEST_CASE("finish_element: divides and clips in double, and rounds once") {
   CHECK(accrue::finish_element<float, accrue::no_clip>{3.0, 1.0, {}}(1.0f) == static_cast<float>(1.0 / 3.0));
   // 16777217 is no float: a divisor rounded to float would give 1.

@@ -37,6 +37,7 @@ TEST_CASE("random groups of narrow gradients, summed in double, equal the full b
 }
 
 TEST_CASE("random groups of real and complex parameters, clipped by value, equal the full batch") {
-  compare<recipe<per_microbatch, every, pad_last, clip_by_value, momentum>, item<complex_float, complex_float, 0, LayoutLeft>,
-          item<float, float, 1, LayoutRight>>("real and complex parameters", 12, 900);
+  compare<recipe<per_microbatch, every, pad_last, clip_by_value, momentum>,
+          item<complex_float, complex_float, 0, LayoutLeft>, item<float, float, 1, LayoutRight>>(
+      "real and complex parameters", 12, 900);
 }

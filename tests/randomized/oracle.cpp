@@ -68,10 +68,10 @@ TEST_CASE("the oracle clips by a norm of any order, by value, and microbatch by 
   CHECK(first(finalize(clip(2, 2.5, 5), group)) == 0.75);
   CHECK(first(finalize(clip(2, 6), group)) == 3);
   CHECK(first(finalize({.clip = oracle::bound_on::value, .bound = 2}, group)) == 2);
-  CHECK(std::abs(finalize({.clip = oracle::bound_on::value, .bound = 1}, {microbatch(1, {{3, 4}})})
-                     .gradients[0]->at(0)
-                     .value -
-                 oracle::number(0.6L, 0.8L)) < 1e-15L);
+  CHECK(
+      std::abs(
+          finalize({.clip = oracle::bound_on::value, .bound = 1}, {microbatch(1, {{3, 4}})}).gradients[0]->at(0).value -
+          oracle::number(0.6L, 0.8L)) < 1e-15L);
 
   oracle::settings each = clip(2, 1);
   each.clip_microbatch = true;

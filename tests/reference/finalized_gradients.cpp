@@ -28,7 +28,8 @@ void set(tensors const& values, First const& first, Second const& second, Third 
 /// Keeps what an update was handed.
 struct keep {
   tensors* held;
-  template <class Gradient> void operator()(Gradient const& gradient) const {
+  template <class Gradient>
+  void operator()(Gradient const& gradient) const {
     *held = {reference::contents(gradient.template get<0>()), reference::contents(gradient.template get<1>()),
              reference::contents(gradient.template get<2>())};
   }
@@ -83,7 +84,8 @@ TEST_CASE("microbatches of unequal token counts give the full batch of PyTorch 2
     set(each.at("sum_gradients").get<tensors>(), embedding_gradient, weights_gradient, bias_gradient);
     group.accumulate(accrue::sum_gradient{embedding_gradient, weights_gradient, bias_gradient},
                      accrue::tokens{each.at("supervised_tokens").get<int>()},
-                     accrue::samples{each.at("samples").get<int>()}, accrue::sum_loss{each.at("loss_sum").get<double>()});
+                     accrue::samples{each.at("samples").get<int>()},
+                     accrue::sum_loss{each.at("loss_sum").get<double>()});
   }
   REQUIRE(group.update() == accrue::outcome::applied);
 

@@ -21,7 +21,8 @@ json const& file() {
 }
 
 /// Three tensors of the file's shapes. The matrix of gradients lies by rows, that of parameters by columns.
-template <class Layout> struct model {
+template <class Layout>
+struct model {
   Kokkos::View<double*> vector{"vector", 3};
   Kokkos::View<double**, Layout> matrix{"matrix", 2, 4};
   Kokkos::View<double> scalar{"scalar"};
@@ -38,7 +39,8 @@ template <class Layout> struct model {
 
 using any_rule = std::variant<accrue::sgd, accrue::momentum, accrue::adam, accrue::adamw>;
 
-template <class Adam> Adam adam_of(json const& settings, double weight_decay) {
+template <class Adam>
+Adam adam_of(json const& settings, double weight_decay) {
   auto const betas = setting<std::vector<double>>(settings, "betas", {0.9, 0.999});
   return {.learning_rate = settings.at("lr"),
           .beta1 = betas.at(0),
@@ -78,7 +80,8 @@ std::vector<tensors> three_with_mean(tensors const& values) {
 enum class delivery { one_mean, three_sums };
 
 /// Drives one series of updates through an accumulator.
-template <class Rule> void follow(Rule const& rule, json const& series, delivery how) {
+template <class Rule>
+void follow(Rule const& rule, json const& series, delivery how) {
   model<Kokkos::LayoutLeft> const parameters;
   model<Kokkos::LayoutRight> const gradients;
   parameters.set(series.at("initial").get<tensors>());

@@ -88,8 +88,8 @@ struct microbatch {
 struct finalized {
   bool empty = true;
   bool finite = true;
-  real weight = 0;    ///< N
-  real norm = 0;      ///< of G, before the clip
+  real weight = 0;  ///< N
+  real norm = 0;    ///< of G, before the clip
   real norm_error = 0;
   real clip_factor = 1;
   real clip_factor_error = 0;
@@ -151,8 +151,8 @@ inline std::vector<std::optional<std::vector<number>>> weighed(settings const& s
 }
 
 /// G, clipped: S / N of everything that the group holds, or S under the sum objective. `padded` multiplies N.
-inline finalized finalize(settings const& s, std::vector<precision> const& views,
-                          std::vector<microbatch> const& group, real padded = 1) {
+inline finalized finalize(settings const& s, std::vector<precision> const& views, std::vector<microbatch> const& group,
+                          real padded = 1) {
   finalized g;
   g.gradients.resize(views.size());
   std::vector<real> terms(views.size(), 0);  // microbatches that touch a view
@@ -197,8 +197,8 @@ inline finalized finalize(settings const& s, std::vector<precision> const& views
   }
 
   // The divisor: whole numbers are exact, a sum of real weights and the padding are not.
-  real const divided = ((s.normalization == unit::weight ? static_cast<real>(counted) : 0) + (padded == 1 ? 0 : 3)) *
-                       double_roundoff;
+  real const divided =
+      ((s.normalization == unit::weight ? static_cast<real>(counted) : 0) + (padded == 1 ? 0 : 3)) * double_roundoff;
   std::vector<real> magnitudes, errors;
   for (auto& view : g.gradients) {
     if (!view) continue;
@@ -233,7 +233,8 @@ inline finalized finalize(settings const& s, std::vector<precision> const& views
       x.error = x.error * g.clip_factor + modulus(x.value) * g.clip_factor_error;
       x.value *= g.clip_factor;
       if (by_value) x.value = bounded(s, x.value);  // brings no two numbers further apart
-      x.error += modulus(x.value) * (views[v].buffer + 2 * double_roundoff) + (by_value ? 4 * views[v].buffer * s.bound : 0);
+      x.error +=
+          modulus(x.value) * (views[v].buffer + 2 * double_roundoff) + (by_value ? 4 * views[v].buffer * s.bound : 0);
     }
   }
   return g;

@@ -25,7 +25,8 @@ class dice {
   [[nodiscard]] double real(double low, double high) {
     return low + (high - low) * (static_cast<double>(engine_() >> 11) * 0x1p-53);
   }
-  template <class T> [[nodiscard]] T const& one_of(std::vector<T> const& choices) {
+  template <class T>
+  [[nodiscard]] T const& one_of(std::vector<T> const& choices) {
     return choices[static_cast<std::size_t>(between(0, static_cast<std::int64_t>(choices.size()) - 1))];
   }
 
@@ -70,7 +71,8 @@ inline std::vector<std::size_t> random_extents(dice& roll, std::size_t rank, std
   std::size_t left = largest;
   for (std::size_t& extent : extents) {
     extent = static_cast<std::size_t>(
-        roll.percent(4) ? 0 : roll.between(1, static_cast<std::int64_t>(rank > 1 ? std::min<std::size_t>(left, 6) : left)));
+        roll.percent(4) ? 0
+                        : roll.between(1, static_cast<std::int64_t>(rank > 1 ? std::min<std::size_t>(left, 6) : left)));
     left /= std::max<std::size_t>(extent, 1);
   }
   return extents;
@@ -79,7 +81,8 @@ inline std::vector<std::size_t> random_extents(dice& roll, std::size_t rank, std
 /// Extents whose product is nearly `size`, the longest one anywhere.
 inline std::vector<std::size_t> random_extents_of(dice& roll, std::size_t rank, std::size_t size) {
   std::vector<std::size_t> extents(rank);
-  std::size_t const longest = rank > 0 ? static_cast<std::size_t>(roll.between(0, static_cast<std::int64_t>(rank) - 1)) : 0;
+  std::size_t const longest =
+      rank > 0 ? static_cast<std::size_t>(roll.between(0, static_cast<std::int64_t>(rank) - 1)) : 0;
   for (std::size_t r = 0; r < rank; ++r) {
     if (r == longest) continue;
     extents[r] = static_cast<std::size_t>(roll.between(2, 7));
@@ -90,14 +93,16 @@ inline std::vector<std::size_t> random_extents_of(dice& roll, std::size_t rank, 
 }
 
 /// Strides as `Layout` has them; for `LayoutStride` the axes in random order, with random gaps.
-template <class Layout> placement random_placement(dice& roll, std::vector<std::size_t> extents) {
+template <class Layout>
+placement random_placement(dice& roll, std::vector<std::size_t> extents) {
   std::vector<std::size_t> fastest_first(extents.size());
   std::iota(fastest_first.begin(), fastest_first.end(), std::size_t{0});
   if (std::is_same_v<Layout, Kokkos::LayoutRight>) std::reverse(fastest_first.begin(), fastest_first.end());
   bool const free = std::is_same_v<Layout, Kokkos::LayoutStride>;
   if (free)
     for (std::size_t r = fastest_first.size(); r > 1; --r)
-      std::swap(fastest_first[r - 1], fastest_first[static_cast<std::size_t>(roll.between(0, static_cast<std::int64_t>(r) - 1))]);
+      std::swap(fastest_first[r - 1],
+                fastest_first[static_cast<std::size_t>(roll.between(0, static_cast<std::int64_t>(r) - 1))]);
 
   placement where{std::move(extents), std::vector<std::size_t>(fastest_first.size())};
   std::size_t next = free && roll.percent(30) ? static_cast<std::size_t>(roll.between(2, 3)) : 1;
@@ -110,19 +115,27 @@ template <class Layout> placement random_placement(dice& roll, std::vector<std::
 }
 
 namespace detail {
-template <class T, std::size_t Rank> struct pointers { using type = typename pointers<T, Rank - 1>::type*; };
-template <class T> struct pointers<T, 0> { using type = T; };
+template <class T, std::size_t Rank>
+struct pointers {
+  using type = typename pointers<T, Rank - 1>::type*;
+};
+template <class T>
+struct pointers<T, 0> {
+  using type = T;
+};
 }  // namespace detail
 
 template <class T, std::size_t Rank, class Layout>
 using view_of_rank = Kokkos::View<typename detail::pointers<T, Rank>::type, Layout>;
 
 /// The view that lies so in memory that somebody else keeps.
-template <class View, class T> View view_at(T* memory, placement const& where) {
+template <class View, class T>
+View view_at(T* memory, placement const& where) {
   typename View::array_layout layout;
   for (std::size_t r = 0; r < View::rank(); ++r) {
     layout.dimension[r] = where.extents[r];
-    if constexpr (std::is_same_v<typename View::array_layout, Kokkos::LayoutStride>) layout.stride[r] = where.strides[r];
+    if constexpr (std::is_same_v<typename View::array_layout, Kokkos::LayoutStride>)
+      layout.stride[r] = where.strides[r];
   }
   return View(memory, layout);
 }

@@ -39,7 +39,8 @@ inline double number(json const& value) {
 }
 
 /// A setting, or what it is when the file leaves it out.
-template <class T> T setting(json const& settings, char const* name, T otherwise) {
+template <class T>
+T setting(json const& settings, char const* name, T otherwise) {
   return settings.contains(name) ? settings.at(name).get<T>() : otherwise;
 }
 
@@ -56,7 +57,8 @@ inline double distance(numbers const& found, numbers const& expected) {
 }
 
 /// Calls `visit(element)` for each element of a view of rank 0, 1 or 2, the last index running fastest.
-template <class View, class Visit> void for_each_element(View const& view, Visit const& visit) {
+template <class View, class Visit>
+void for_each_element(View const& view, Visit const& visit) {
   static_assert(View::rank() <= 2);
   if constexpr (View::rank() == 0) {
     visit(view());
@@ -68,7 +70,8 @@ template <class View, class Visit> void for_each_element(View const& view, Visit
   }
 }
 
-template <class View> void fill(View const& view, numbers const& values) {
+template <class View>
+void fill(View const& view, numbers const& values) {
   REQUIRE(view.size() == values.size());
   auto const host = Kokkos::create_mirror_view(view);
   auto next = values.begin();
@@ -76,7 +79,8 @@ template <class View> void fill(View const& view, numbers const& values) {
   Kokkos::deep_copy(view, host);
 }
 
-template <class View> numbers contents(View const& view) {
+template <class View>
+numbers contents(View const& view) {
   auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);
   numbers values;
   for_each_element(host, [&](auto const& element) { values.push_back(element); });

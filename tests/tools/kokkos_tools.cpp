@@ -48,7 +48,8 @@ void hear_allocation(Kokkos::Tools::SpaceHandle, char const* label, void const*,
 }
 
 /// What happens during a call; the callbacks that were there before are put back.
-template <class Call> events during(Call const& call) {
+template <class Call>
+events during(Call const& call) {
   struct listening {
     tools::EventSet before = tools::get_callbacks();
     events all;
@@ -88,7 +89,8 @@ bool is_policy_of_a_stage(std::string_view label) {
 std::vector<std::string> times(int n, std::string const& label) {
   return std::vector<std::string>(static_cast<std::size_t>(n), label);
 }
-template <class... Lists> std::vector<std::string> joined(Lists const&... lists) {
+template <class... Lists>
+std::vector<std::string> joined(Lists const&... lists) {
   std::vector<std::string> all;
   (all.insert(all.end(), lists.begin(), lists.end()), ...);
   return all;
@@ -105,13 +107,15 @@ struct three_views {
   [[nodiscard]] auto mean() const { return accrue::mean_gradient{a_gradient, b_gradient, c_gradient}; }
 };
 
-template <class... Exec> auto adamw_on(three_views const& model, Exec const&... exec) {
+template <class... Exec>
+auto adamw_on(three_views const& model, Exec const&... exec) {
   return accrue::accumulator(exec..., model.parameters(), accrue::per_sample{}, accrue::every{2}, accrue::keep_last{},
                              accrue::clip_by_global_norm{.max_norm = 1.0}, accrue::adamw{});
 }
 
 /// Groups of two microbatches, and at the end one that is not full.
-template <class Group> void feed(Group& group, three_views const& model, int groups) {
+template <class Group>
+void feed(Group& group, three_views const& model, int groups) {
   for (int g = 0; g < groups; ++g) {
     group.accumulate(model.mean(), accrue::samples{3}, accrue::mean_loss{0.5});
     group.accumulate(model.mean(), accrue::samples{1}, accrue::mean_loss{0.25});
@@ -152,15 +156,17 @@ TEST_CASE("the number of views does not change the number of launches, two scala
   Kokkos::View<accrue::bfloat16**> one_gradient("gradient", 3, 3);
   accrue::accumulator group(accrue::parameters(many, one), accrue::per_sample{}, accrue::sgd{});
 
-  events const alike =
-      during([&] { group.accumulate(accrue::mean_gradient{gradients, accrue::no_gradient}, accrue::samples{1}); });
+  events const alike = during([&] {
+    group.accumulate(accrue::mean_gradient{gradients, accrue::no_gradient}, accrue::samples{1});
+  });
   CHECK(labels(alike.launches) == times(1, "accrue::accumulate::sum"));
-  events const mixed =
-      during([&] { group.accumulate(accrue::mean_gradient{gradients, one_gradient}, accrue::samples{1}); });
+  events const mixed = during([&] {
+    group.accumulate(accrue::mean_gradient{gradients, one_gradient}, accrue::samples{1});
+  });
   CHECK(labels(mixed.launches) == times(2, "accrue::accumulate::sum"));
   events const update = during([&] { group.update(); });
-  CHECK(labels(update.launches) == std::vector<std::string>{"accrue::finalize::measure", "accrue::finalize::decide",
-                                                            "accrue::update::sgd"});
+  CHECK(labels(update.launches) ==
+        std::vector<std::string>{"accrue::finalize::measure", "accrue::finalize::decide", "accrue::update::sgd"});
 }
 
 TEST_CASE("a microbatch that is ignored and a group that is empty launch nothing") {
@@ -184,9 +190,9 @@ TEST_CASE("a clip on the microbatch reads each once more, a loss on the device c
                             accrue::on_microbatch(accrue::clip_by_global_norm{.max_norm = 1.0}));
   events const seen =
       during([&] { group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{2}, accrue::mean_loss{loss}); });
-  CHECK(labels(seen.launches) ==
-        std::vector<std::string>{"accrue::accumulate::microbatch_norm", "accrue::accumulate::microbatch_clip",
-                                 "accrue::accumulate::sum", "accrue::accumulate::loss"});
+  CHECK(labels(seen.launches) == std::vector<std::string>{"accrue::accumulate::microbatch_norm",
+                                                          "accrue::accumulate::microbatch_clip",
+                                                          "accrue::accumulate::sum", "accrue::accumulate::loss"});
   CHECK(labels(seen.fences).empty());
 
   // The looks at an open group are launches too, and fence.
@@ -296,8 +302,10 @@ struct nested_regions {  // without them Kokkos divides no OpenMP instance
   ~nested_regions() { omp_set_max_active_levels(before); }
 };
 
-/// Whether a call comes to its end while the default instance of OpenMP is locked, as it is by a kernel that runs there.
-template <class Call> bool does_without_default_instance(Call const& call) {
+/// Whether a call comes to its end while the default instance of OpenMP is locked, as it is by a kernel that runs
+/// there.
+template <class Call>
+bool does_without_default_instance(Call const& call) {
   std::unique_lock lock(Kokkos::OpenMP{}.impl_internal_space_instance()->m_instance_mutex);
   auto const elsewhere = std::async(std::launch::async, [&] {
     nested_regions const levels;

@@ -19,7 +19,8 @@ struct element {
   real theta = 0, m = 0, v = 0, peak = 0;
   int n = 0;
 
-  template <class Rule> void update(Rule const& r, real gradient) {
+  template <class Rule>
+  void update(Rule const& r, real gradient) {
     bool const decoupled = std::is_same_v<Rule, accrue::adamw>;
     real const rate = r.learning_rate, beta1 = r.beta1, beta2 = r.beta2;
     real const g = gradient + (decoupled ? 0 : r.weight_decay * theta);
@@ -39,10 +40,12 @@ double gradient_at(int update, std::size_t i) {
 }
 
 /// One accumulator over one parameter, for one update at a time.
-template <class T, class Rule> auto group_on(Kokkos::View<T*> const& theta, Rule const& rule) {
+template <class T, class Rule>
+auto group_on(Kokkos::View<T*> const& theta, Rule const& rule) {
   return accrue::accumulator(accrue::parameters(theta), accrue::per_sample{}, rule);
 }
-template <class Group, class T> accrue::outcome update(Group& group, Kokkos::View<T*> const& gradient) {
+template <class Group, class T>
+accrue::outcome update(Group& group, Kokkos::View<T*> const& gradient) {
   group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{1});
   return group.update().result();
 }
@@ -98,7 +101,8 @@ TEST_CASE("AdamW decays by rate times decay, Adam not at all in an update that i
   CHECK(values(b)[0] == doctest::Approx(1.25).epsilon(1e-15));  // and 0.5 * 0.25 * 2 for the decay
 }
 
-TEST_CASE("a group that is skipped, or that passes a parameter over, leaves moments and bias correction where they were") {
+TEST_CASE(
+    "a group that is skipped, or that passes a parameter over, leaves moments and bias correction where they were") {
   accrue::adamw const rule{.learning_rate = 0.5};
   auto const a = filled<double>({1}), b = filled<double>({1}), alone = filled<double>({1});
   auto const first = filled<double>({1.0}), second = filled<double>({-0.25}), bad = filled<double>({not_a_number});

@@ -13,14 +13,16 @@ namespace {
 /// Moves by the rate against the sign of the gradient.
 struct by_sign {
   double rate;
-  template <class T> KOKKOS_FUNCTION void operator()(T& theta, T const& gradient) const {
+  template <class T>
+  KOKKOS_FUNCTION void operator()(T& theta, T const& gradient) const {
     theta -= static_cast<T>(gradient > 0 ? rate : -rate);
   }
 };
 
 /// Says how often it was called for an element, and what the gradients before added up to.
 struct remembers {
-  template <class T, class State> KOKKOS_FUNCTION void operator()(T& theta, T const& gradient, State const& state) const {
+  template <class T, class State>
+  KOKKOS_FUNCTION void operator()(T& theta, T const& gradient, State const& state) const {
     state[0] += 1;
     theta = 100 * state[0] + state[1];
     state[1] += gradient;
@@ -34,7 +36,8 @@ struct in_float {
 };
 
 struct conjugates {
-  template <class Complex> KOKKOS_FUNCTION void operator()(Complex& theta, Complex const& gradient) const {
+  template <class Complex>
+  KOKKOS_FUNCTION void operator()(Complex& theta, Complex const& gradient) const {
     theta = Complex(gradient.real(), -gradient.imag());
   }
 };

@@ -26,8 +26,8 @@ TEST_CASE("two rules stand under one norm") {
 TEST_CASE("one bad gradient skips all parameter groups") {
   auto const a = filled<double>({1}), b = filled<double>({1}), gradient = filled<double>({1});
   auto const bad = filled<double>({endless});
-  accrue::accumulator group(accrue::parameter_groups(accrue::parameters(a), accrue::parameters(b)), accrue::per_sample{},
-                            accrue::per_group{accrue::sgd{}, accrue::adamw{}});
+  accrue::accumulator group(accrue::parameter_groups(accrue::parameters(a), accrue::parameters(b)),
+                            accrue::per_sample{}, accrue::per_group{accrue::sgd{}, accrue::adamw{}});
   group.accumulate(accrue::mean_gradient{gradient, bad}, accrue::samples{1});
   CHECK(group.update() == accrue::outcome::skipped_non_finite);
   CHECK(values(a) == std::vector<double>{1});
@@ -59,12 +59,12 @@ TEST_CASE("a function beside a rule sees the gradients and touched flags of its 
   auto const gradient = filled<double>({8}), other = filled<double>({3});
   std::vector<double> seen;
   std::vector<bool> touched;
-  accrue::accumulator group(accrue::parameter_groups(accrue::parameters(a), accrue::parameters(b, c)),
-                            accrue::per_sample{},
-                            accrue::per_group{accrue::sgd{.learning_rate = 1.0}, accrue::with_gradient([&](auto const& g) {
-                                                seen = values(g.template get<1>());
-                                                touched = {g.touched(0), g.touched(1)};
-                                              })});
+  accrue::accumulator group(
+      accrue::parameter_groups(accrue::parameters(a), accrue::parameters(b, c)), accrue::per_sample{},
+      accrue::per_group{accrue::sgd{.learning_rate = 1.0}, accrue::with_gradient([&](auto const& g) {
+                          seen = values(g.template get<1>());
+                          touched = {g.touched(0), g.touched(1)};
+                        })});
   group.accumulate(accrue::mean_gradient{gradient, accrue::no_gradient, other}, accrue::samples{1});
   group.update();
   CHECK(values(a) == std::vector<double>{-8});

@@ -31,8 +31,8 @@ TEST_CASE("sgd moves a complex parameter in both parts") {
 
 TEST_CASE_TEMPLATE("a 16-bit parameter is widened, updated in float and rounded once", P, accrue::float16,
                    accrue::bfloat16) {
-  // Half a unit in the last place of 1, and a little more: rounds up, while a gradient that was rounded to 16 bits first
-  // would make it a tie, which goes to 1.
+  // Half a unit in the last place of 1, and a little more: rounds up, while a gradient that was rounded to 16 bits
+  // first would make it a tie, which goes to 1.
   float const ulp = std::is_same_v<P, accrue::float16> ? 0x1p-10f : 0x1p-7f;
   auto const theta = filled<P>({P(1.0f), P(1.0f)});
   auto const gradient = filled<float>({-ulp * (1 + 0x1p-11f), -ulp});

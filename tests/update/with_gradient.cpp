@@ -14,7 +14,8 @@
 namespace {
 
 /// theta = theta - gradient, for a matrix, as a user would launch it.
-template <class Theta, class Gradient> struct subtract {
+template <class Theta, class Gradient>
+struct subtract {
   Theta theta;
   Gradient gradient;
   KOKKOS_FUNCTION void operator()(int i) const {
@@ -25,7 +26,9 @@ template <class Theta, class Gradient> struct subtract {
 struct note_order {
   std::string* order;
   void group_closing(accrue::group_counts const&) { *order += "closing "; }
-  void group_recorded(accrue::record const& r) { *order += r.result == accrue::outcome::applied ? "applied " : "skipped "; }
+  void group_recorded(accrue::record const& r) {
+    *order += r.result == accrue::outcome::applied ? "applied " : "skipped ";
+  }
 };
 
 }  // namespace
@@ -57,7 +60,7 @@ TEST_CASE("the function is called once for an applied group, and for no other") 
   auto const add = [&](auto const& g, int samples) {
     group.accumulate(accrue::mean_gradient{g}, accrue::samples{samples});
   };
-  group.update();  // nothing in it
+  group.update();                                 // nothing in it
   add(bad, 1), add(gradient, 1), group.update();  // skipped
   add(bad, 0), add(bad, 0), group.update();       // empty
   add(gradient, 1), group.discard();
@@ -75,7 +78,8 @@ TEST_CASE("touched flags count every view, also those of vectors, and belong to 
   using optional = std::optional<Kokkos::View<double*>>;
   std::vector<bool> touched;
   std::size_t views = 0, extent = 0;
-  accrue::accumulator group(accrue::parameters(many, one), accrue::per_sample{}, accrue::with_gradient([&](auto const& g) {
+  accrue::accumulator group(accrue::parameters(many, one), accrue::per_sample{},
+                            accrue::with_gradient([&](auto const& g) {
                               touched.clear();
                               for (std::size_t v = 0; v < 4; ++v) touched.push_back(g.touched(v));
                               views = g.template get<0>().size();
