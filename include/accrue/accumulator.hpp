@@ -61,6 +61,9 @@ class accumulator {
                   "pass at least one view");
   }
 
+  accumulator(accumulator&&) noexcept = default;
+  accumulator& operator=(accumulator&&) noexcept = default;
+
   /// Adds one microbatch: its gradients as `mean_gradient` or `sum_gradient`, its counts, and its loss if wanted.
   ///
   /// Guarantee: when it returns the work is enqueued; the views may be overwritten on the same instance at once, or
