@@ -55,6 +55,7 @@ class accumulator {
       : policies_(policies...),
         exec_(std::move(exec)),
         model_(exec_, set_type(std::move(parameters)), rules::state_words(policies_.update)),
+        scalars_(exec_),
         book_(exec_) {
     if (model_.directory().size() == 0)
       throw error("accrue::accumulator: there are no parameters", "an update would change nothing",

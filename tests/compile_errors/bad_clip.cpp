@@ -9,7 +9,10 @@ struct halve_when_large {
   double norm_order() const { return 2.0; }
 #endif
   KOKKOS_FUNCTION double factor(double norm) const { return norm > 1.0 ? 0.5 : 1.0; }
-  template <class T> KOKKOS_FUNCTION T bounded(T const& element) const { return element; }
+  template <class T>
+  KOKKOS_FUNCTION T bounded(T const& element) const {
+    return element;
+  }
 };
 
 void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {

@@ -5,14 +5,18 @@
 struct sign_descent {
   using fills = accrue::slot::update;
   struct rule {
-    template <class T, class State> KOKKOS_FUNCTION void operator()(T& theta, T const& gradient, State const&) const {
+    template <class T, class State>
+    KOKKOS_FUNCTION void operator()(T& theta, T const& gradient, State const&) const {
       theta -= gradient > T(0) ? T(1) : T(-1);
     }
   };
 #ifndef ACCRUE_TEST_ERROR
   int state_words() const { return 0; }
 #endif
-  template <class Real> KOKKOS_FUNCTION rule for_update(std::int64_t) const { return {}; }
+  template <class Real>
+  KOKKOS_FUNCTION rule for_update(std::int64_t) const {
+    return {};
+  }
 };
 
 void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {

@@ -3,7 +3,8 @@
 #include <accrue/interop/mdspan.hpp>
 
 struct triangle {
-  template <class Extents> struct mapping {
+  template <class Extents>
+  struct mapping {
     using extents_type = Extents;
     using index_type = typename Extents::index_type;
     using size_type = typename Extents::size_type;
@@ -25,7 +26,8 @@ struct triangle {
   };
 };
 
-template <class Layout> using span = Kokkos::mdspan<double, Kokkos::dextents<int, 2>, Layout>;
+template <class Layout>
+using span = Kokkos::mdspan<double, Kokkos::dextents<int, 2>, Layout>;
 
 double use(double* data) {
 #ifdef ACCRUE_TEST_ERROR

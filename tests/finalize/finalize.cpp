@@ -228,7 +228,7 @@ TEST_CASE("decide: finite elements whose norm is not finite are skipped as well"
 TEST_CASE("summarize: reads norm, largest modulus and finiteness of the quotient") {
   using exec = Kokkos::DefaultExecutionSpace;
   exec const instance;
-  accrue::device_scalars<exec> const scalars;
+  accrue::device_scalars<exec> const scalars(instance);
   Kokkos::View<accrue::norm_partial*> const partials("partials", 2);
   auto const host = Kokkos::create_mirror_view(partials);
   host(0) = {.sum = 9.0, .largest = 3.0};

@@ -27,7 +27,7 @@ template <class Matrix = Eigen::MatrixXd>
 Matrix four_by_four() {
   Matrix m(4, 4);
   for (int i = 0; i != 4; ++i)
-    for (int j = 0; j != 4; ++j) m(i, j) = i + 10 * j;
+    for (int j = 0; j != 4; ++j) m(i, j) = static_cast<typename Matrix::Scalar>(i + 10 * j);
   return m;
 }
 

@@ -174,7 +174,7 @@ TEST_CASE("model: applies each group's rule to what was touched, finished once, 
   mixed m;
   std::vector<halves> const of_c{half(4.0, 2), halves()};
   m.add<accrue::mean_gradient>(1.0, half(4.0, 3), accrue::no_gradient, of_c, filled(point("gradient"), 8.0));
-  accrue::device_array<accrue::decision, exec> const verdict("verdict", 1);
+  accrue::device_array<accrue::decision, exec> const verdict(exec{}, "verdict", 1);
   // By blocks: a and e, then b, then c and d.
   put(m.model.updates_of_view(), std::vector<std::int64_t>{3, 1, 9, 2, 9});
   using rules = accrue::rule_list<scaled_descent, scaled_descent>;

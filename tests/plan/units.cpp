@@ -22,7 +22,8 @@ static_assert(!std::is_constructible_v<plan::replicas, plan::ranks>);
 static_assert(!std::is_constructible_v<accrue::updates, plan::passes>);
 static_assert(!std::is_convertible_v<int, plan::length>);
 
-template <class Count> std::string printed(Count count) {
+template <class Count>
+std::string printed(Count count) {
   std::ostringstream out;
   out << count;
   return out.str();

@@ -22,7 +22,9 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
   template <template <class...> class Wrapper, class... Gradients>
   struct of<Wrapper<Gradients...>> {
     static constexpr bool all_gradients = (gradient_item<Gradients> && ...);
-    static constexpr bool right_number = sizeof...(Gradients) == 0 || sizeof...(Gradients) == sizeof...(Items);
+    // No items: the parameters were refused, which has been said.
+    static constexpr bool right_number =
+        sizeof...(Gradients) == 0 || sizeof...(Gradients) == sizeof...(Items) || sizeof...(Items) == 0;
 
     template <class Gradient>
     static constexpr bool reached() {

@@ -15,6 +15,8 @@ inline constexpr bool runs_on_host_v = std::is_same_v<typename Exec::memory_spac
 
 /// Zeroed elements in the memory of an execution space, under a label, shared by copies as a view's are.
 ///
+/// Order: zeroed on the instance that is given, without a fence of it.
+///
 /// One view of bytes below all element types, because every type of view costs a second of compile time.
 template <class T, class Exec>
 class device_array {
@@ -23,8 +25,10 @@ class device_array {
 
  public:
   device_array() = default;
-  device_array(std::string const& label, std::size_t size)
-      : bytes_(label, size * sizeof(T)), data_(reinterpret_cast<T*>(bytes_.data())), size_(size) {}
+  device_array(Exec const& exec, std::string const& label, std::size_t size)
+      : bytes_(Kokkos::view_alloc(exec, label), size * sizeof(T)),
+        data_(reinterpret_cast<T*>(bytes_.data())),
+        size_(size) {}
 
   [[nodiscard]] T* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }

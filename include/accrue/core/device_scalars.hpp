@@ -19,6 +19,8 @@ struct group_scalars {
 template <class Exec>
 class device_scalars {
  public:
+  explicit device_scalars(Exec const& exec) : scalars_(exec, "accrue::finalize::scalars", 1) {}
+
   [[nodiscard]] group_scalars* data() const { return scalars_.data(); }
 
   /// Waits for the instance and reads all of them.
@@ -29,7 +31,7 @@ class device_scalars {
   }
 
  private:
-  device_array<group_scalars, Exec> scalars_{"accrue::finalize::scalars", 1};
+  device_array<group_scalars, Exec> scalars_;
 };
 
 }  // namespace accrue

@@ -47,9 +47,11 @@ struct norm_order {
 struct rescale {
   double first;
   double second;
-  KOKKOS_FUNCTION explicit rescale(std::int32_t exponent)
-      : first(Kokkos::exp2(static_cast<double>(-(exponent / 2)))),
-        second(Kokkos::exp2(static_cast<double>(exponent / 2 - exponent))) {}
+  KOKKOS_FUNCTION explicit rescale(std::int32_t exponent) {
+    std::int32_t const half = exponent / 2;
+    first = Kokkos::exp2(static_cast<double>(-half));
+    second = Kokkos::exp2(static_cast<double>(half - exponent));
+  }
   [[nodiscard]] KOKKOS_FUNCTION double operator()(double x) const { return x * first * second; }
 };
 

@@ -84,12 +84,18 @@ inline constexpr bool is_parameter_set_v<parameter_set<Sizes, Items...>> = true;
 /// Failure: compile error for anything but views of writable elements. Example: examples/hello/hello.cpp
 template <class... Items>
 [[nodiscard]] auto parameters(Items const&... items) {
-  static_assert((view_item<Items> && ...), ACCRUE_SAY_NOT_A_PARAMETER);
-  if constexpr ((view_item<Items> && ...)) {
-    static_assert((!std::is_const_v<typename view_of_t<Items>::value_type> && ...), ACCRUE_SAY_CONST_PARAMETER);
-    static_assert((gradient_scalar<typename view_of_t<Items>::non_const_value_type> && ...),
-                  ACCRUE_SAY_PARAMETER_SCALAR);
-    return parameter_set<std::index_sequence<sizeof...(Items)>, Items...>{{items...}};
+  constexpr bool views = (view_item<Items> && ...);
+  static_assert(views, ACCRUE_SAY_NOT_A_PARAMETER);
+  if constexpr (views) {
+    constexpr bool writable = (!std::is_const_v<typename view_of_t<Items>::value_type> && ...);
+    constexpr bool known = (gradient_scalar<typename view_of_t<Items>::non_const_value_type> && ...);
+    static_assert(writable, ACCRUE_SAY_CONST_PARAMETER);
+    static_assert(known || !writable, ACCRUE_SAY_PARAMETER_SCALAR);
+    if constexpr (writable && known) {
+      return parameter_set<std::index_sequence<sizeof...(Items)>, Items...>{{items...}};
+    } else {
+      return parameter_set<std::index_sequence<0>>{};
+    }
   } else {
     return parameter_set<std::index_sequence<0>>{};
   }

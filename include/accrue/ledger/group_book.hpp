@@ -17,7 +17,7 @@ class group_book {
  public:
   using handle = update_handle<Exec>;
 
-  explicit group_book(Exec const& exec) : latest_(exec) {}
+  explicit group_book(Exec const& exec) : latest_(exec), ring_(exec) {}
 
   [[nodiscard]] observer_list& observers() { return observers_; }
   [[nodiscard]] accrue::ledger& totals() { return ledger_; }

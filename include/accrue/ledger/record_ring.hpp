@@ -23,6 +23,8 @@ struct device_book {
 template <class Exec>
 class record_ring {
  public:
+  explicit record_ring(Exec const& exec) : book_(exec, "accrue::ledger::records", 1) {}
+
   [[nodiscard]] device_record* slot(std::int64_t number) const { return &book_.data()->records[number % records_kept]; }
   [[nodiscard]] device_totals* totals() const { return &book_.data()->totals; }
 
@@ -46,7 +48,7 @@ class record_ring {
   }
 
  private:
-  device_array<device_book, Exec> book_{"accrue::ledger::records", 1};
+  device_array<device_book, Exec> book_;
 };
 
 /// What `update()` and `end_of_data()` return: asks the device only when compared or read.

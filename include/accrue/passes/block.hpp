@@ -60,7 +60,7 @@ struct block {
       where.push_back(view.parameter);
       words_apart += (view.parameter.size + align - 1) / align * align;
     }
-    arena = {"accrue::buffer_and_state", static_cast<std::size_t>(words_apart * (1 + state_words))};
+    arena = {exec, "accrue::buffer_and_state", static_cast<std::size_t>(words_apart * (1 + state_words))};
     std::vector<strided> kept(views.size());
     for (std::size_t v = 0; v < views.size(); ++v)
       kept[v] = run_of(arena.data() + places[v].begin, sizes[v], scalar_id<B>());

@@ -71,8 +71,8 @@ template <std::size_t I, class Model, class Exec>
   using view = std::remove_const_t<decltype(from)>;
   static_assert(Kokkos::is_view_v<view>,
                 "accrue::accumulator: snapshot<I>() copies a parameter given as one view; a vector of views has none");
-  Kokkos::View<typename view::data_type, Kokkos::LayoutStride, typename Model::memory_space> copy("accrue::snapshot",
-                                                                                                  from.layout());
+  Kokkos::View<typename view::data_type, Kokkos::LayoutStride, typename Model::memory_space> copy(
+      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "accrue::snapshot"), from.layout());
   Kokkos::parallel_for("accrue::accumulate::snapshot",
                        Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, from.size()),
                        copy_quotient<typename view::value_type>{from.data(), copy.data(), divisor,

@@ -19,7 +19,7 @@ class device_table {
  public:
   device_table() = default;
   device_table(Exec const& exec, std::string const& label, std::vector<T> entries)
-      : host_(std::move(entries)), device_(label, host_.size()) {
+      : host_(std::move(entries)), device_(exec, label, host_.size()) {
     device_.write(exec, host_.data());
   }
 

@@ -54,8 +54,8 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
       chunks_ += each.chunk_count();
     });
     touched_ = {exec, "accrue::passes::touched", std::vector<std::uint8_t>(views, 0)};
-    updates_of_view_ = {"accrue::passes::updates_of_view", views};
-    partials_ = {"accrue::passes::partials", static_cast<std::size_t>(chunks_)};
+    updates_of_view_ = {exec, "accrue::passes::updates_of_view", views};
+    partials_ = {exec, "accrue::passes::partials", static_cast<std::size_t>(chunks_)};
   }
 
   [[nodiscard]] set_type const& set() const { return set_; }
@@ -106,7 +106,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// Checks a contribution against the parameters; throws with nothing changed.
   template <class... Gradients>
   void check(std::tuple<Gradients...> const& gradients) {
-    if constexpr (sizeof...(Gradients) == 0) {
+    if constexpr (sizeof...(Gradients) != sizeof...(Items)) {  // none, or the parameters were refused
       directory_.no_gradients();
     } else {
       std::size_t view = 0;
