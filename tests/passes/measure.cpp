@@ -197,3 +197,13 @@ TEST_CASE("merge_partials: joins as merged does, from nothing") {
   CHECK(a.largest == 4.0);
   CHECK(&merge.reference() == &total);
 }
+
+TEST_CASE("measure: a finite complex<float> whose modulus exceeds float keeps its norm") {
+  using scalar = Kokkos::complex<float>;
+  scalar element(3e38f, 3e38f);  // a modulus formed in float is Inf, and the group would be skipped
+  accrue::norm_order const order{2.0};
+  accrue::strided const view = accrue::run_of(&element, 1, accrue::scalar_id<scalar>());
+  auto const part = accrue::detail::measure_share<scalar>(order, view, accrue::chunk{0, 1, 0}, accrue::lone_worker{});
+  CHECK(part.non_finite == 0);
+  CHECK(accrue::norm_of(order, part, 1.0) == doctest::Approx(std::sqrt(2.0) * double(3e38f)).epsilon(1e-15));
+}

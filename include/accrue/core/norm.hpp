@@ -2,6 +2,8 @@
 #ifndef ACCRUE_CORE_NORM_HPP
 #define ACCRUE_CORE_NORM_HPP
 
+#include <accrue/core/scalar.hpp>
+
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 
@@ -58,6 +60,7 @@ struct rescale {
 /// Whether sums of powers of values up to `largest` must be taken relative to a power of two.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION bool needs_rescaling(norm_order order, norm_partial const& part) {
   if (part.non_finite != 0 || part.largest == 0.0 || order.is_infinite()) return false;
+  if (!is_finite(part.largest)) return false;  // a modulus that no double holds
   double const power = order.power(part.largest);
   return !(power > 1e-280) || !(part.sum < 1e300);
 }

@@ -14,6 +14,16 @@ namespace accrue {
 
 namespace detail {
 
+/// |x|, formed in double: the modulus of a finite complex<float> may exceed float.
+template <class T>
+[[nodiscard]] KOKKOS_FUNCTION double modulus_of(T const& x) {
+  if constexpr (is_complex_v<T>) {
+    return Kokkos::hypot(static_cast<double>(x.real()), static_cast<double>(x.imag()));
+  } else {
+    return Kokkos::abs(static_cast<double>(widen(x)));
+  }
+}
+
 /// Sums powers over a worker's share; eight sums side by side, because one would wait for itself at every element.
 template <class T, int Lanes>
 struct add_powers {
@@ -24,15 +34,8 @@ struct add_powers {
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, T const& x) const {
     int const lane = static_cast<int>(i % Lanes);
-    double power;
-    double modulus;
-    if constexpr (is_complex_v<T>) {
-      modulus = static_cast<double>(magnitude(x));
-      power = order.power(modulus);
-    } else {
-      modulus = Kokkos::abs(static_cast<double>(widen(x)));
-      power = order.power(modulus);
-    }
+    double const modulus = modulus_of(x);
+    double const power = order.power(modulus);
     sums[lane] += power;
     largest[lane] = larger(largest[lane], modulus);
     non_finite[lane] |= is_finite(x) ? 0 : 1;
@@ -46,9 +49,7 @@ struct add_rescaled_powers {
   rescale scaled;
   double* sum;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t, T const& x) const {
-    *sum += order.power(scaled(static_cast<double>(magnitude(x))));
-  }
+  KOKKOS_FUNCTION void operator()(std::int64_t, T const& x) const { *sum += order.power(scaled(modulus_of(x))); }
 };
 
 template <class T, class Worker>
