@@ -5,7 +5,6 @@
 #include <accrue/core/error.hpp>
 #include <accrue/core/facts.hpp>
 
-#include <concepts>
 #include <cstdint>
 #include <limits>
 
@@ -32,11 +31,9 @@ struct open_group {
     counts.add(facts, ignored);
     if (ignored) return;
     ++contributed;
-    if constexpr (std::integral<Count>) {
-      if (count > std::numeric_limits<Count>::max() - weight)
-        throw error("accrue: the weight of the group exceeds 63 bits",
-                    "the gradient would be divided by a wrong number", "check the counts that are handed over");
-    }
+    if (count > std::numeric_limits<Count>::max() - weight)
+      throw error("accrue: the weight of the group is more than its type holds",
+                  "the gradient would be divided by a wrong number", "check the counts that are handed over");
     weight += count;
   }
 

@@ -26,13 +26,14 @@ class group_book {
   [[nodiscard]] device_totals* device_side() const { return ring_.totals(); }
   [[nodiscard]] device_record read_last() const { return ring_.read_one(latest_, ledger_.groups()); }
 
-  /// Makes sure that the next attempted group overwrites no record that an observer still waits for. May fence.
+  /// Makes sure that the next group overwrites no record that an observer still waits for. May fence.
   void make_room() {
     if (observers_.want_records() && ledger_.unsettled() >= records_kept) settle();
   }
 
   /// Enters a group whose outcome the host knows.
   handle close(Exec const& exec, record entry, outcome known) {
+    make_room();
     entry.result = known;
     ledger_.book_group(entry, false);
     return {exec, ring_, known};

@@ -20,29 +20,23 @@ struct element_state {
   [[nodiscard]] KOKKOS_FUNCTION B& operator[](int word) const { return first[word * words_apart]; }
 };
 
+/// sum / divisor * factor, formed in double and rounded once to the scalar of the buffer.
+template <class B>
+[[nodiscard]] KOKKOS_FUNCTION B quotient(B const& sum, double divisor, double factor) {
+  if constexpr (is_complex_v<B>) {
+    return B(quotient(sum.real(), divisor, factor), quotient(sum.imag(), divisor, factor));
+  } else {
+    return static_cast<B>(static_cast<double>(sum) / divisor * factor);
+  }
+}
+
 /// Divides and clips the raw sum: G = S / divisor, times the clip factor, then bounded by value.
-///
-/// For a float buffer the product is formed in double and rounded once; for double the division is the rounded one.
 template <class B, class Clip>
 struct finish_element {
   double divisor;
   double clip_factor;
   Clip clip;
-
-  KOKKOS_FUNCTION B operator()(B const& sum) const {
-    using real = real_t<B>;
-    if constexpr (is_complex_v<B>) {
-      return clip.bounded(B(finished<real>(sum.real()), finished<real>(sum.imag())));
-    } else {
-      return clip.bounded(finished<real>(sum));
-    }
-  }
-
- private:
-  template <class Real>
-  [[nodiscard]] KOKKOS_FUNCTION Real finished(Real sum) const {
-    return static_cast<Real>(static_cast<double>(sum) / divisor * clip_factor);
-  }
+  KOKKOS_FUNCTION B operator()(B const& sum) const { return clip.bounded(quotient(sum, divisor, clip_factor)); }
 };
 
 /// Hands one element to a rule: parameter and gradient in the scalar of the buffer, its state by reference.

@@ -59,9 +59,7 @@ struct copy_quotient {
   B* copy;
   double divisor;
   bool touched;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    copy[i] = touched ? B(sum[i] / static_cast<real_t<B>>(divisor)) : B{};
-  }
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { copy[i] = touched ? quotient(sum[i], divisor, 1.0) : B{}; }
 };
 
 /// A copy of an item's sums over a divisor, in the layout of the buffer; zero where untouched. Allocates and fences.
