@@ -30,9 +30,9 @@ struct clip_by_value {
     using real = real_t<T>;
     real const bound = static_cast<real>(max_value);
     if (!is_finite(element)) return element;
-    if constexpr (is_complex_v<T>) {
-      real const modulus = magnitude(element);
-      return modulus > bound ? element * (bound / modulus) : element;
+    if constexpr (is_complex_v<T>) {  // in double: the modulus of two finite floats may exceed float
+      double const modulus = Kokkos::hypot(static_cast<double>(element.real()), static_cast<double>(element.imag()));
+      return modulus > max_value ? element * static_cast<real>(max_value / modulus) : element;
     } else {
       return element > bound ? bound : element < -bound ? -bound : element;
     }

@@ -41,7 +41,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     std::vector<std::vector<view_entry>> entries(scalars::size);
     std::size_t item_number = 0;
     std::apply([&](auto const&... item) { (enter(item, item_number++, entries), ...); }, set_.items);
-    directory_.refuse_overlap();
+    directory_.refuse_bad_storage();
 
     std::size_t views = 0;
     std::size_t b = 0;

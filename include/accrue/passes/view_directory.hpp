@@ -49,9 +49,12 @@ class view_directory {
     return entries_.back();
   }
 
-  /// One storage is one parameter: a shared tensor is named once, and gets the sum of its gradients.
-  void refuse_overlap() const {
+  /// Every element has memory, and one place in it: a shared tensor is named once, and gets the sum of its gradients.
+  void refuse_bad_storage() const {
     for (std::size_t a = 0; a < size(); ++a) {
+      if (entries_[a].storage.data == nullptr && entries_[a].storage.size > 0)
+        throw error("accrue::parameters: " + name(a) + " was never allocated", "there is nothing to update",
+                    "construct the view with a label and extents");
       if (repeats_elements(entries_[a].storage))
         throw error("accrue::parameters: " + name(a) + " has several indices for one element",
                     "its gradient has no single place to go", "pass the view of the stored elements");
@@ -116,6 +119,9 @@ class view_directory {
     if (!shape.same_extents(entry.shape))
       throw error("accrue: " + name(view) + " has extents " + text(entry.shape) + ", its gradient " + text(shape),
                   "gradients are added index by index", "hand over a gradient of the parameter's shape");
+    if (gradient.data() == nullptr && shape.size() > 0)
+      throw error("accrue: the gradient of " + name(view) + " was never allocated", "there is nothing to add",
+                  "write accrue::no_gradient where a parameter has none");
     gradients_[view] = fold(shape, entry.order, const_cast<scalar*>(gradient.data()), scalar_id<scalar>());
   }
 
