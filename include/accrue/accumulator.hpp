@@ -144,7 +144,10 @@ class accumulator {
   [[nodiscard]] Exec const& exec() const { return exec_; }
 
   /// The totals and the last records. Cost: one fence, if groups were closed since the last call.
-  [[nodiscard]] accrue::ledger const& ledger() { return book_.settled(); }
+  [[nodiscard]] accrue::ledger const& ledger() {
+    require_alive();
+    return book_.settled();
+  }
 
   /// Adds an observer: a value, or a `std::ref` to an object that outlives the accumulator. See ledger/observer.hpp.
   ///
