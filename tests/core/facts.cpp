@@ -24,8 +24,8 @@ using loss_view = Kokkos::View<float>;
 
 }  // namespace
 
-template class accrue::mean_loss<double>;
-template class accrue::sum_loss<loss_view>;
+template struct accrue::mean_loss<double>;
+template struct accrue::sum_loss<loss_view>;
 template class accrue::mean_gradient<vector_view, accrue::no_gradient_t>;
 template class accrue::sum_gradient<>;
 template struct accrue::parameter_set<std::index_sequence<1, 1>, vector_view, matrix_view>;

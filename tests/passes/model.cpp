@@ -192,7 +192,7 @@ TEST_CASE("model: applies each group's rule to what was touched, finished once, 
 
   auto const& block = m.model.block_of<float>();
   std::vector<float> state(2);
-  for (std::size_t word : {0, 1})  // of the second element of a
+  for (std::size_t word = 0; word < 2; ++word)  // of the second element of a
     block.arena.read(m.instance, "read", (word + 1) * static_cast<std::size_t>(block.words_apart) + 1, 1, &state[word]);
   CHECK(state == std::vector<float>{2.0f, 4.0f});
   CHECK_NOTHROW(m.model.require_state(2));
