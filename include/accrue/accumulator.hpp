@@ -12,6 +12,7 @@
 #include <accrue/ledger/group_book.hpp>
 #include <accrue/passes/buffer_views.hpp>
 #include <accrue/recipe.hpp>
+#include <accrue/update_check.hpp>
 #include <accrue/update_rules.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -38,6 +39,7 @@ class accumulator {
   using objective = typename recipe_type::objective_type;
   using normalization = typename recipe_type::normalization_type;
   using last_group = typename recipe_type::last_group_type;
+  using buffers = typename buffer_scalars<typename recipe_type::summation_type, set_type>::type;
 
   static_assert(is_parameter_set_v<Set>, ACCRUE_SAY_NOT_PARAMETERS);
   static_assert(reachable_by<Exec, Set>, ACCRUE_SAY_UNREACHABLE_PARAMETER);
@@ -76,7 +78,8 @@ class accumulator {
   }
   template <class Contribution, class... Facts>
   void accumulate(Exec const& exec, Contribution const& gradient, Facts const&... facts) {
-    if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes())
+    if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
+                  clip_check<typename recipe_type::clip_type, buffers>::passes())
       add(exec, gradient, facts...);
   }
 
@@ -230,19 +233,25 @@ class accumulator {
   handle close(Exec const& exec, double weight) {
     book_.observers().group_closing(group_.counts);
     if (group_.contributed == 0 || !model_.any_touched()) return close_known(exec, outcome::empty);
-    book_.make_room();
-
     auto const clip = group_clip_of(policies_.clip);
+    if constexpr (clip_check<typename recipe_type::clip_type, buffers>::passes() &&
+                  rule_check<typename rules::device_rules, buffers>::passes())
+      return attempt(exec, weight, clip);
+    else
+      return close_known(exec, outcome::empty);
+  }
+  template <class Clip>
+  handle attempt(Exec const& exec, double weight, Clip const& clip) {
+    book_.make_room();
     group_scalars* const scalars = scalars_.data();
     norm_order const order{clip.norm_order()};
     model_.measure_sums("accrue::finalize::measure", exec, order);
-    launch_once(
-        "accrue::finalize::decide", exec,
-        decide<std::remove_const_t<decltype(clip)>>{
-            model_.partials(), model_.chunk_count(), order, objective::divisor(weight), clip, book_.next_number(),
-            group_.loss.on_device ? &scalars->loss : nullptr, group_.loss.on_host, divisor(), model_.touched(),
-            model_.updates_of_view(), static_cast<std::int64_t>(model_.directory().size()), &scalars->verdict,
-            book_.next_slot(), book_.device_side()});
+    launch_once("accrue::finalize::decide", exec,
+                decide<Clip>{model_.partials(), model_.chunk_count(), order, objective::divisor(weight), clip,
+                             book_.next_number(), group_.loss.on_device ? &scalars->loss : nullptr, group_.loss.on_host,
+                             divisor(), model_.touched(), model_.updates_of_view(),
+                             static_cast<std::int64_t>(model_.directory().size()), &scalars->verdict, book_.next_slot(),
+                             book_.device_side()});
     model_.apply(rules::label(policies_.update), exec, &scalars->verdict, rules::on_device(policies_.update), clip);
 
     handle done = book_.close_attempted(exec, entry());

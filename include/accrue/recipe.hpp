@@ -25,11 +25,75 @@ namespace detail {
 template <class T>
 concept clips_somewhere = clip_policy<T> || is_on_microbatch_v<T>;
 template <class T>
-concept updates_somehow = update_policy<T> || host_update_policy<T> || is_per_group_v<T>;
+concept updates_somehow = update_policy<T> || host_update_policy<T> || per_group_of_rules<T>;
 
 // A policy that does not satisfy its slot is reported once, then replaced, so that nothing follows from it.
 template <bool Satisfied, class Policy, class Fallback>
 using satisfied_or = std::conditional_t<Satisfied, Policy, Fallback>;
+
+/// Takes the place of an update policy that was reported.
+struct reported_update : no_update {};
+
+/// The policies that a recipe asks for.
+template <class... Policies>
+struct asked_for {
+  template <class Slot, class Fallback>
+  using given = policy_for_t<Slot, Fallback, Policies...>;
+
+  using normalization = given<slot::normalization, per_microbatch>;
+  using objective = given<slot::objective, mean_objective>;
+  using boundary = given<slot::boundary, user_closes>;
+  using last_group = given<slot::last_group, no_last_group>;
+  using clip = given<slot::clip, no_clip>;
+  using summation = given<slot::summation, accrue::widened<>>;
+  using update = given<slot::update, no_update>;
+};
+
+/// Says what is wrong with a recipe. A type of its own, because clang gives up a class at the first assertion that
+/// fails in it.
+template <class... Policies>
+struct recipe_check {
+  static constexpr bool done = true;  // stands before the assertions, so that it is there in any case
+
+  using asked = asked_for<Policies...>;
+  template <class Slot, class Only>
+  static constexpr bool left_at = std::is_same_v<policy_for_t<Slot, Only, Policies...>, Only>;
+  static constexpr bool all_policies = (policy<Policies> && ...);
+  static constexpr bool normalizes = times_filled<slot::normalization, Policies...> > 0;
+  static constexpr bool pads = pads_weight<typename asked::last_group>;
+
+  static_assert(all_policies, ACCRUE_SAY_NOT_A_POLICY);
+  static_assert(normalizes || !all_policies, ACCRUE_SAY_NO_NORMALIZATION);
+  static_assert(at_most_once<slot::normalization, Policies...>, ACCRUE_SAY_TWO_NORMALIZATIONS);
+  static_assert(at_most_once<slot::objective, Policies...>, ACCRUE_SAY_TWO_OBJECTIVES);
+  static_assert(at_most_once<slot::boundary, Policies...>, ACCRUE_SAY_TWO_BOUNDARIES);
+  static_assert(at_most_once<slot::last_group, Policies...>, ACCRUE_SAY_TWO_LAST_GROUPS);
+  static_assert(at_most_once<slot::clip, Policies...>, ACCRUE_SAY_TWO_CLIPS);
+  static_assert(at_most_once<slot::summation, Policies...>, ACCRUE_SAY_TWO_SUMMATIONS);
+  static_assert(at_most_once<slot::division, Policies...>, ACCRUE_SAY_TWO_DIVISIONS);
+  static_assert(at_most_once<slot::loss_scale, Policies...>, ACCRUE_SAY_TWO_LOSS_SCALES);
+  static_assert(at_most_once<slot::non_finite, Policies...>, ACCRUE_SAY_TWO_NON_FINITES);
+  static_assert(at_most_once<slot::replicas, Policies...>, ACCRUE_SAY_TWO_REPLICAS);
+  static_assert(at_most_once<slot::update, Policies...>, ACCRUE_SAY_TWO_UPDATES);
+  static_assert(times_filled<slot::veto, Policies...> + times_filled<slot::holding, Policies...> == 0 &&
+                    left_at<slot::division, late> && left_at<slot::loss_scale, unscaled> &&
+                    left_at<slot::non_finite, skip_group> && left_at<slot::replicas, one_replica>,
+                ACCRUE_SAY_SLOT_NOT_OFFERED);
+
+  static_assert(normalization_policy<typename asked::normalization>, ACCRUE_SAY_BAD_NORMALIZATION);
+  static_assert(objective_policy<typename asked::objective>, ACCRUE_SAY_BAD_OBJECTIVE);
+  static_assert(boundary_policy<typename asked::boundary>, ACCRUE_SAY_BAD_BOUNDARY);
+  static_assert(last_group_policy<typename asked::last_group>, ACCRUE_SAY_BAD_LAST_GROUP);
+  static_assert(clips_somewhere<typename asked::clip>, ACCRUE_SAY_BAD_CLIP);
+  static_assert(summation_policy<typename asked::summation>, ACCRUE_SAY_BAD_SUMMATION);
+  static_assert(updates_somehow<typename asked::update> || is_per_group_v<typename asked::update>,
+                ACCRUE_SAY_BAD_UPDATE);
+  static_assert(per_group_of_rules<typename asked::update> || !is_per_group_v<typename asked::update>,
+                ACCRUE_SAY_NOT_A_RULE);
+  static_assert(
+      !pads || requires(typename asked::boundary const& b) { b.microbatches(); }, ACCRUE_SAY_PAD_NEEDS_EVERY);
+  static_assert(!pads || std::is_same_v<typename asked::objective, mean_objective>, ACCRUE_SAY_PAD_NEEDS_MEAN);
+};
 
 template <class Slot, class Wanted, class... Policies>
 [[nodiscard]] constexpr Wanted pick(Policies const&... policies) {
@@ -48,61 +112,28 @@ template <class Slot, class Wanted, class... Policies>
 /// Example: `std::cout << group.policies()` writes all of it.
 template <class... Policies>
 class recipe {
-  template <class Slot, class Fallback>
-  using given = policy_for_t<Slot, Fallback, Policies...>;
-
-  using asked_normalization = given<slot::normalization, per_sample>;
-  using asked_objective = given<slot::objective, mean_objective>;
-  using asked_boundary = given<slot::boundary, user_closes>;
-  using asked_last_group = given<slot::last_group, no_last_group>;
-  using asked_clip = given<slot::clip, no_clip>;
-  using asked_summation = given<slot::summation, widened<>>;
-  using asked_update = given<slot::update, no_update>;
-
-  static constexpr bool all_policies = (policy<Policies> && ...);
-  static constexpr bool normalizes = times_filled<slot::normalization, Policies...> > 0;
-  static constexpr bool pads = pads_weight<asked_last_group>;
-
-  static_assert(all_policies, ACCRUE_SAY_NOT_A_POLICY);
-  static_assert(normalizes || !all_policies, ACCRUE_SAY_NO_NORMALIZATION);
-  static_assert(at_most_once<slot::normalization, Policies...>, ACCRUE_SAY_TWO_NORMALIZATIONS);
-  static_assert(at_most_once<slot::objective, Policies...>, ACCRUE_SAY_TWO_OBJECTIVES);
-  static_assert(at_most_once<slot::boundary, Policies...>, ACCRUE_SAY_TWO_BOUNDARIES);
-  static_assert(at_most_once<slot::last_group, Policies...>, ACCRUE_SAY_TWO_LAST_GROUPS);
-  static_assert(at_most_once<slot::clip, Policies...>, ACCRUE_SAY_TWO_CLIPS);
-  static_assert(at_most_once<slot::summation, Policies...>, ACCRUE_SAY_TWO_SUMMATIONS);
-  static_assert(at_most_once<slot::division, Policies...>, ACCRUE_SAY_TWO_DIVISIONS);
-  static_assert(at_most_once<slot::loss_scale, Policies...>, ACCRUE_SAY_TWO_LOSS_SCALES);
-  static_assert(at_most_once<slot::non_finite, Policies...>, ACCRUE_SAY_TWO_NON_FINITES);
-  static_assert(at_most_once<slot::replicas, Policies...>, ACCRUE_SAY_TWO_REPLICAS);
-  static_assert(at_most_once<slot::update, Policies...>, ACCRUE_SAY_TWO_UPDATES);
-  static_assert(times_filled<slot::veto, Policies...> + times_filled<slot::holding, Policies...> == 0 &&
-                    std::is_same_v<given<slot::division, late>, late> &&
-                    std::is_same_v<given<slot::loss_scale, unscaled>, unscaled> &&
-                    std::is_same_v<given<slot::non_finite, skip_group>, skip_group> &&
-                    std::is_same_v<given<slot::replicas, one_replica>, one_replica>,
-                ACCRUE_SAY_SLOT_NOT_OFFERED);
-
-  static_assert(normalization_policy<asked_normalization>, ACCRUE_SAY_BAD_NORMALIZATION);
-  static_assert(objective_policy<asked_objective>, ACCRUE_SAY_BAD_OBJECTIVE);
-  static_assert(boundary_policy<asked_boundary>, ACCRUE_SAY_BAD_BOUNDARY);
-  static_assert(last_group_policy<asked_last_group>, ACCRUE_SAY_BAD_LAST_GROUP);
-  static_assert(detail::clips_somewhere<asked_clip>, ACCRUE_SAY_BAD_CLIP);
-  static_assert(summation_policy<asked_summation>, ACCRUE_SAY_BAD_SUMMATION);
-  static_assert(detail::updates_somehow<asked_update>, ACCRUE_SAY_BAD_UPDATE);
-  static_assert(
-      !pads || requires(asked_boundary const& b) { b.microbatches(); }, ACCRUE_SAY_PAD_NEEDS_EVERY);
-  static_assert(!pads || std::is_same_v<asked_objective, mean_objective>, ACCRUE_SAY_PAD_NEEDS_MEAN);
+  using asked = detail::asked_for<Policies...>;
+  template <bool Satisfied, class Policy, class Fallback>
+  using or_else = detail::satisfied_or<Satisfied, Policy, Fallback>;
+  template <class Slot>
+  static constexpr bool once = at_most_once<Slot, Policies...>;
+  static_assert(detail::recipe_check<Policies...>::done);
+  static constexpr bool pads = pads_weight<typename asked::last_group>;
+  static constexpr bool may_pad = requires(typename asked::boundary const& b) { b.microbatches(); };
 
  public:
-  using normalization_type =
-      detail::satisfied_or<normalization_policy<asked_normalization>, asked_normalization, per_sample>;
-  using objective_type = detail::satisfied_or<objective_policy<asked_objective>, asked_objective, mean_objective>;
-  using boundary_type = detail::satisfied_or<boundary_policy<asked_boundary>, asked_boundary, user_closes>;
-  using last_group_type = detail::satisfied_or<last_group_policy<asked_last_group>, asked_last_group, no_last_group>;
-  using clip_type = detail::satisfied_or<detail::clips_somewhere<asked_clip>, asked_clip, no_clip>;
-  using summation_type = detail::satisfied_or<summation_policy<asked_summation>, asked_summation, widened<>>;
-  using update_type = detail::satisfied_or<detail::updates_somehow<asked_update>, asked_update, no_update>;
+  using normalization_type = or_else<normalization_policy<typename asked::normalization> && once<slot::normalization>,
+                                     typename asked::normalization, per_microbatch>;
+  using objective_type =
+      or_else<objective_policy<typename asked::objective>, typename asked::objective, mean_objective>;
+  using boundary_type =
+      or_else<boundary_policy<typename asked::boundary> && once<slot::boundary>, typename asked::boundary, user_closes>;
+  using last_group_type = or_else<last_group_policy<typename asked::last_group> && (may_pad || !pads),
+                                  typename asked::last_group, keep_last>;
+  using clip_type = or_else<detail::clips_somewhere<typename asked::clip>, typename asked::clip, no_clip>;
+  using summation_type = or_else<summation_policy<typename asked::summation>, typename asked::summation, widened<>>;
+  using update_type =
+      or_else<detail::updates_somehow<typename asked::update>, typename asked::update, detail::reported_update>;
 
   /// Failure: `accrue::error` where a setting makes no sense.
   explicit recipe(Policies const&... policies)

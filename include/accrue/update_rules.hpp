@@ -99,6 +99,8 @@ struct update_rules {
                       tuple::of(update));
   }
 
+  using device_rules = decltype(on_device(std::declval<Update const&>()));
+
  private:
   template <std::size_t Group, class Rule, class Model, class Exec>
   static void call_one(Rule const& rule, Model const& model, Exec const& exec, std::vector<bool> const& touched,

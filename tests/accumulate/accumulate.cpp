@@ -131,6 +131,7 @@ TEST_CASE("every: a group is full after so many microbatches, whatever they hold
 }
 
 TEST_CASE("every: takes a variable of any integral type, and no number below 1") {
+  static_assert(!std::is_constructible_v<accrue::every, bool>);
   long long n = 16;
   CHECK(accrue::every{n}.microbatches() == accrue::microbatches{16});
   CHECK(what([] { (void)accrue::every{0}; }) ==

@@ -103,11 +103,13 @@ static_assert(accrue::view_item<vector_view> && accrue::view_item<many> && !accr
 
 }  // namespace
 
-TEST_CASE("facts: a weight is a finite number of at least 0") {
+TEST_CASE("facts: a weight is 0, or a number whose products a float can hold") {
   CHECK_THROWS_AS(accrue::weight{-0.5}, accrue::error);
   CHECK_THROWS_AS(accrue::weight{-1}, accrue::error);
   CHECK_THROWS_AS(accrue::weight{infinity}, accrue::error);
   CHECK_THROWS_AS(accrue::weight{std::nan("")}, accrue::error);
+  CHECK_THROWS_AS(accrue::weight{1.1e30}, accrue::error);
+  CHECK_THROWS_AS(accrue::weight{0.9e-30}, accrue::error);
   CHECK(accrue::weight{1e30}.value() == 1e30);
   CHECK(accrue::weight{1e-30}.value() == 1e-30);
   CHECK(accrue::weight{-0.0}.value() == 0.0);

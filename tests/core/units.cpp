@@ -59,7 +59,8 @@ concept multipliable = requires(A a, B b) {
 static_assert(addable<tokens, tokens> && !addable<tokens, samples> && !addable<tokens, int>);
 static_assert(comparable<tokens, tokens> && !comparable<tokens, samples> && !comparable<tokens, int>);
 static_assert(equatable<updates, updates> && !equatable<updates, microbatches> && !equatable<updates, int>);
-static_assert(multipliable<tokens, int> && !multipliable<tokens, tokens> && !multipliable<tokens, double>);
+static_assert(multipliable<tokens, int> && !multipliable<tokens, bool> && !multipliable<tokens, tokens> &&
+              !multipliable<tokens, double>);
 
 // All of it in constant expressions too.
 static_assert(tokens{}.value() == 0 && tokens{512}.value() == 512);

@@ -133,6 +133,8 @@ TEST_CASE("clip_by_global_norm: bounds that make no sense are refused") {
     CHECK(refusal(clip_by_global_norm{.max_norm = bound}) == "accrue::clip_by_global_norm: max_norm is not above 0");
   CHECK(refusal(clip_by_global_norm{.order = 1.0}) == "none");
   CHECK(refusal(clip_by_global_norm{.order = infinity}) == "none");
+  CHECK(refusal(clip_by_global_norm{.order = 512.0}) == "none");
+  CHECK(refusal(clip_by_global_norm{.order = 513.0}) == "accrue::clip_by_global_norm: order is above 512 and finite");
   for (double order : {0.5, 0.0, -2.0, not_a_number})
     CHECK(refusal(clip_by_global_norm{.order = order}) == "accrue::clip_by_global_norm: order is below 1");
   CHECK(refusal(clip_by_global_norm{.epsilon = 1e-6}) == "none");

@@ -42,7 +42,27 @@ struct conjugates {
   }
 };
 
+/// Cannot be copied where a limit is reached.
+struct copied_at_most {
+  explicit copied_at_most(int n) : left(n) {}
+  copied_at_most(copied_at_most const& other) : left(other.left - 1) {
+    if (left < 0) throw 0;
+  }
+  copied_at_most(copied_at_most&& other) noexcept : left(other.left) {}
+  int left;
+};
+
 }  // namespace
+
+TEST_CASE("a function that cannot be copied leaves the old one in place") {
+  copied_at_most old(5);
+  accrue::detail::replace(old, copied_at_most(3));
+  CHECK(old.left == 2);
+  CHECK_THROWS_AS(accrue::detail::replace(old, copied_at_most(0)), int);
+  CHECK(old.left == 2);
+  accrue::detail::replace(old, old);
+  CHECK(old.left == 1);
+}
 
 TEST_CASE("a rule of one's own gets every element with the finalized gradient") {
   auto const theta = filled<double>({1, 2, 3}), gradient = filled<double>({-6, 2, 60});

@@ -52,9 +52,11 @@ void add_loss_of(Exec const& exec, device_scalars<Exec> const& scalars, group_lo
     ++sum.reported;
     using value = std::remove_cvref_t<decltype(fact.value)>;
     if constexpr (Kokkos::is_view_v<value>) {
-      static_assert(value::rank() == 0, ACCRUE_SAY_LOSS_RANK);
-      launch_once("accrue::accumulate::loss", exec,
-                  add_loss<value>{fact.value, weight, &scalars.data()->loss, !sum.on_device});
+      constexpr bool one = value::rank() == 0;
+      static_assert(one, ACCRUE_SAY_LOSS_RANK);
+      if constexpr (one)
+        launch_once("accrue::accumulate::loss", exec,
+                    add_loss<value>{fact.value, weight, &scalars.data()->loss, !sum.on_device});
       sum.on_device = true;
     } else {
       sum.on_host += weight * static_cast<double>(fact.value);

@@ -29,6 +29,7 @@ class every {
   static constexpr std::string_view name = "every";
 
   template <std::integral Integer>
+    requires(!std::same_as<Integer, bool>)
   explicit every(Integer n) : every(accrue::microbatches(n)) {}
   explicit every(accrue::microbatches n) : microbatches_(n) {
     if (n.value() == 0)

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_ACCUMULATE_SUMMATION_HPP
 #define ACCRUE_ACCUMULATE_SUMMATION_HPP
 
+#include <accrue/core/diagnostics.hpp>
 #include <accrue/core/scalar.hpp>
 #include <accrue/core/slots.hpp>
 
@@ -11,13 +12,18 @@
 
 namespace accrue {
 
+/// Whether gradients of parameters of scalar `P` can be summed in `Buffer`.
+template <class Buffer, class P>
+concept sums_in = (std::is_same_v<real_t<Buffer>, float> ||
+                   std::is_same_v<real_t<Buffer>, double>)&&is_complex_v<Buffer> == is_complex_v<P>;
+
 /// What a policy for the slot summation offers: `buffer_scalar<P>`, what gradients of parameters of scalar `P` are
 /// summed in. Never narrower than float; complex if and only if `P` is.
 template <class Policy>
-concept summation_policy = fills_slot<Policy, slot::summation> && requires {
-  typename Policy::template buffer_scalar<float>;
-  typename Policy::template buffer_scalar<Kokkos::complex<double>>;
-};
+concept summation_policy =
+    fills_slot<Policy, slot::summation> && sums_in<typename Policy::template buffer_scalar<bfloat16>, bfloat16> &&
+    sums_in < typename Policy::template buffer_scalar<float>,
+float > &&sums_in<typename Policy::template buffer_scalar<Kokkos::complex<double>>, Kokkos::complex<double>>;
 
 /// Stands for the scalar that `accumulation_scalar_t` gives: 16-bit and float into float, double into double.
 struct own_precision {};
@@ -33,8 +39,6 @@ struct widened {
   static constexpr std::string_view name = std::is_same_v<T, double>  ? "widened<double>"
                                            : std::is_same_v<T, float> ? "widened<float>"
                                                                       : "widened";
-  static_assert(std::is_same_v<T, own_precision> || std::is_same_v<T, float> || std::is_same_v<T, double>,
-                "accrue::widened: sums are kept in float or double: write accrue::widened<double>{}");
 
  private:
   template <class P>
@@ -49,6 +53,9 @@ struct widened {
   using buffer_scalar = typename choose<P>::type;
 
   friend bool operator==(widened const&, widened const&) = default;
+
+  static_assert(std::is_same_v<T, own_precision> || std::is_same_v<T, float> || std::is_same_v<T, double>,
+                ACCRUE_SAY_NEITHER_FLOAT_NOR_DOUBLE);
 };
 
 static_assert(summation_policy<widened<>>);

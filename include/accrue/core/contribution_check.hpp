@@ -86,7 +86,9 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
       using gradients = of<Contribution>;
       constexpr bool is_views = gradients::all_gradients;
       static_assert(is_views, ACCRUE_SAY_NOT_A_GRADIENT);
-      if constexpr (is_views) return views_pass<gradients>() && facts_pass();
+      if constexpr (is_views) {
+        if constexpr (views_pass<gradients>()) return facts_pass();
+      }
     }
     return false;
   }

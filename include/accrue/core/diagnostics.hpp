@@ -58,7 +58,7 @@
   "factor(norm) and bounded(value)"
 #define ACCRUE_SAY_BAD_SUMMATION                                                                   \
   "accrue::accumulator: the summation policy does not satisfy accrue::summation_policy: it needs " \
-  "buffer_scalar<Parameter>"
+  "buffer_scalar<Parameter>, float or double, complex if and only if the parameter is"
 #define ACCRUE_SAY_BAD_UPDATE                                                                                  \
   "accrue::accumulator: the update policy does not satisfy accrue::update_policy: it needs state_words() and " \
   "for_update<T>(n)"
@@ -70,6 +70,17 @@
 #define ACCRUE_SAY_GROUPS_AND_RULES                                                                                    \
   "accrue::accumulator: accrue::per_group{...} holds one rule for each set in accrue::parameter_groups(...): give as " \
   "many rules as sets"
+#define ACCRUE_SAY_NOT_A_RULE "accrue::per_group: every argument is an update policy, for example accrue::sgd{}"
+#define ACCRUE_SAY_CLIP_OF_OTHER_SCALAR                                                                             \
+  "accrue::accumulator: the clip policy's bounded(element) does not return every scalar that gradients are summed " \
+  "in: make it a template over the element"
+#define ACCRUE_SAY_RULE_OF_OTHER_SCALAR                                                                          \
+  "accrue::accumulator: the update rule is not called as f(theta, gradient) or f(theta, gradient, state), with " \
+  "theta a reference to the scalar that gradients are summed in: float, double, or complex"
+#define ACCRUE_SAY_NEITHER_FLOAT_NOR_DOUBLE \
+  "accrue::widened: sums are kept in float or double: write accrue::widened<double>{}"
+#define ACCRUE_SAY_SNAPSHOT_OF_MANY \
+  "accrue::accumulator: snapshot<I>() copies a parameter given as one view; a vector of views has none"
 #define ACCRUE_SAY_NO_UPDATE \
   "accrue::accumulator: update() changes parameters: name exactly one update policy, for example accrue::sgd{}"
 #define ACCRUE_SAY_NO_LAST_GROUP                                                                                \

@@ -22,6 +22,9 @@ class weight {
     if (!(value_ >= 0.0 && value_ <= std::numeric_limits<double>::max()))
       throw error("accrue::weight: not a finite number of at least 0",
                   "the group's gradient is divided by the sum of weights", "give 0 to leave a microbatch out");
+    if (value_ != 0.0 && (value_ < 1e-30 || value_ > 1e30))
+      throw error("accrue::weight: not between 1e-30 and 1e30", "a sum in float would vanish or overflow",
+                  "weights are relative: scale all of them");
   }
   [[nodiscard]] constexpr double value() const noexcept { return value_; }
   friend constexpr bool operator==(weight, weight) = default;

@@ -63,6 +63,7 @@ class count {
 
   /// A count, this many times over; `factor` is a plain number, at least 0.
   template <std::integral Integer>
+    requires(!std::same_as<Integer, bool>)
   [[nodiscard]] friend constexpr count operator*(count a, Integer factor) {
     std::int64_t const times = checked(factor);
     if (times != 0 && a.value_ > std::numeric_limits<std::int64_t>::max() / times) overflow("product");

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_PASSES_BUFFER_VIEWS_HPP
 #define ACCRUE_PASSES_BUFFER_VIEWS_HPP
 
+#include <accrue/core/diagnostics.hpp>
 #include <accrue/core/finalized_gradient.hpp>
 #include <accrue/passes/model.hpp>
 
@@ -67,16 +68,20 @@ template <std::size_t I, class Model, class Exec>
 [[nodiscard]] auto snapshot_of(Model const& model, Exec const& exec, double divisor) {
   auto const from = sums_of<I>(model);
   using view = std::remove_const_t<decltype(from)>;
-  static_assert(Kokkos::is_view_v<view>,
-                "accrue::accumulator: snapshot<I>() copies a parameter given as one view; a vector of views has none");
-  Kokkos::View<typename view::data_type, Kokkos::LayoutStride, typename Model::memory_space> copy(
-      Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "accrue::snapshot"), from.layout());
-  Kokkos::parallel_for("accrue::accumulate::snapshot",
-                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, from.size()),
-                       copy_quotient<typename view::value_type>{from.data(), copy.data(), divisor,
-                                                                model.is_touched(model.template first_view<I>())});
-  exec.fence("accrue::snapshot");
-  return copy;
+  constexpr bool one = Kokkos::is_view_v<view>;
+  static_assert(one, ACCRUE_SAY_SNAPSHOT_OF_MANY);
+  if constexpr (one) {
+    Kokkos::View<typename view::data_type, Kokkos::LayoutStride, typename Model::memory_space> copy(
+        Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "accrue::snapshot"), from.layout());
+    Kokkos::parallel_for("accrue::accumulate::snapshot",
+                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, from.size()),
+                         copy_quotient<typename view::value_type>{from.data(), copy.data(), divisor,
+                                                                  model.is_touched(model.template first_view<I>())});
+    exec.fence("accrue::snapshot");
+    return copy;
+  } else {
+    return from;
+  }
 }
 
 }  // namespace accrue

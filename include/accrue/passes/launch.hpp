@@ -39,6 +39,12 @@ struct team_worker {
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t size() const { return size_; }
 };
 
+/// A visit that carries something from one element to the next: its iterations are not independent.
+template <class Visit>
+concept sums_up = requires {
+  requires Visit::carries;
+};
+
 /// Calls `visit(i, element)` for this worker's share of the elements of a chunk.
 ///
 /// Cost: contiguous views are walked at full speed; strided ones by runs along their fastest axis on the host, and by
@@ -48,15 +54,23 @@ KOKKOS_FUNCTION void walk(strided const& view, chunk const& part, Worker worker,
   T* const data = static_cast<T*>(view.data);
   Visit const visit = visit_in;  // a copy whose members cannot alias the elements
   if (view.contiguous()) {
-    ACCRUE_INDEPENDENT_ITERATIONS
-    for (std::int64_t i = part.begin + worker.rank(); i < part.end; i += worker.size()) visit(i, data[i]);
+    if constexpr (sums_up<Visit>) {
+      for (std::int64_t i = part.begin + worker.rank(); i < part.end; i += worker.size()) visit(i, data[i]);
+    } else {
+      ACCRUE_INDEPENDENT_ITERATIONS
+      for (std::int64_t i = part.begin + worker.rank(); i < part.end; i += worker.size()) visit(i, data[i]);
+    }
   } else if constexpr (Worker::alone) {
     strided::axis const fastest = view.axes[view.rank - 1];
     for (std::int64_t i = part.begin; i < part.end;) {
       std::int64_t const run = Kokkos::min(fastest.extent - i % fastest.extent, part.end - i);
       T* const start = data + view.offset(i);
-      ACCRUE_INDEPENDENT_ITERATIONS
-      for (std::int64_t j = 0; j < run; ++j) visit(i + j, start[j * fastest.stride]);
+      if constexpr (sums_up<Visit>) {
+        for (std::int64_t j = 0; j < run; ++j) visit(i + j, start[j * fastest.stride]);
+      } else {
+        ACCRUE_INDEPENDENT_ITERATIONS
+        for (std::int64_t j = 0; j < run; ++j) visit(i + j, start[j * fastest.stride]);
+      }
       i += run;
     }
   } else {

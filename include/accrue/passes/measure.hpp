@@ -27,6 +27,7 @@ template <class T>
 /// Sums powers over a worker's share; eight sums side by side, because one would wait for itself at every element.
 template <class T, int Lanes>
 struct add_powers {
+  static constexpr bool carries = true;
   norm_order order;
   double* sums;
   double* largest;
@@ -45,6 +46,7 @@ struct add_powers {
 /// The same relative to a power of two, for values whose powers leave the range of double.
 template <class T>
 struct add_rescaled_powers {
+  static constexpr bool carries = true;
   norm_order order;
   rescale scaled;
   double* sum;

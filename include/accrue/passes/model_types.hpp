@@ -49,6 +49,14 @@ struct gradient_scalars<P, parameter_set<Sizes, Items...>, Contribution<Gradient
 template <class Exec, class Summation, class Scalars>
 using blocks_of = typename detail::blocks<Exec, Summation, Scalars>::type;
 
+/// The scalars that the parameters of a set are summed in.
+template <class Summation, class Set>
+struct buffer_scalars;
+template <class Summation, class Sizes, class... Items>
+struct buffer_scalars<Summation, parameter_set<Sizes, Items...>> {
+  using type = unique_t<typename Summation::template buffer_scalar<typename view_of_t<Items>::non_const_value_type>...>;
+};
+
 /// The scalars of those gradients in a contribution that belong to parameters of scalar `P`.
 template <class P, class Set, class Contribution>
 using gradient_scalars = typename detail::gradient_scalars<P, Set, Contribution>::type;

@@ -37,8 +37,18 @@ class per_element {
   struct rule {
     Function function;
     template <class T, class State>
+    static constexpr bool with_state = requires(Function const& f, T& theta, T const& gradient, State const& state) {
+      f(theta, gradient, state);
+    };
+    template <class T>
+    static constexpr bool without_state = requires(Function const& f, T& theta, T const& gradient) {
+      f(theta, gradient);
+    };
+
+    template <class T, class State>
+      requires(with_state<T, State> || without_state<T>)
     KOKKOS_FUNCTION void operator()(T& theta, T const& gradient, State const& state) const {
-      if constexpr (requires { function(theta, gradient, state); }) {
+      if constexpr (with_state<T, State>) {
         function(theta, gradient, state);
       } else {
         function(theta, gradient);

@@ -15,8 +15,6 @@ class per_group {
  public:
   using fills = slot::update;
   static constexpr std::string_view name = "per_group";
-  static_assert(((update_policy<Rules> || host_update_policy<Rules>)&&...),
-                "accrue::per_group: every argument is an update policy, for example accrue::sgd{}");
 
   explicit per_group(Rules... rules) : rules_(std::move(rules)...) {}
 
@@ -40,6 +38,17 @@ template <class T>
 inline constexpr bool is_per_group_v = false;
 template <class... Rules>
 inline constexpr bool is_per_group_v<per_group<Rules...>> = true;
+
+namespace detail {
+template <class T>
+inline constexpr bool holds_rules_v = false;
+template <class... Rules>
+inline constexpr bool holds_rules_v<per_group<Rules...>> = ((update_policy<Rules> || host_update_policy<Rules>)&&...);
+}  // namespace detail
+
+/// A `per_group` whose arguments are all update policies.
+template <class T>
+concept per_group_of_rules = detail::holds_rules_v<T>;
 
 }  // namespace accrue
 #endif

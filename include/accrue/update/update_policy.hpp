@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace accrue {
 
@@ -55,9 +56,11 @@ namespace detail {
 /// Assigns a function object; closures have no assignment, so the old one makes way for a copy of the new.
 template <class Function>
 void replace(Function& old, Function const& with) {
-  if (&old == &with) return;
-  std::destroy_at(&old);
-  std::construct_at(&old, with);
+  Function copy(with);  // may throw, and then nothing has changed
+  [&]() noexcept {
+    std::destroy_at(&old);
+    std::construct_at(&old, std::move(copy));
+  }();
 }
 
 /// Refuses a setting outside [low, high), NaN included.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_UPDATE_CHECK_HPP
+#define ACCRUE_UPDATE_CHECK_HPP
+
+#include <accrue/core/diagnostics.hpp>
+#include <accrue/core/type_list.hpp>
+#include <accrue/finalize/clip_policy.hpp>
+#include <accrue/passes/apply.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace accrue {
+
+/// Whether a clip keeps elements of the scalar `B` in that scalar.
+template <class Clip, class B>
+concept bounds = requires(Clip const clip, B const element) {
+  { clip.bounded(element) } -> std::convertible_to<B>;
+  requires std::same_as<std::remove_cvref_t<decltype(clip.bounded(element))>, B>;
+};
+
+/// Whether a rule can be called for elements of the scalar `B`, or leaves them in the buffer.
+template <class Rule, class B>
+concept changes = requires(Rule const rule, std::int64_t number, B element) {
+  requires requires(decltype(rule.template for_update<real_t<B>>(number)) const call, element_state<B> const state) {
+    requires requires { call.keep(element, element); } || requires {
+      call(element, element, state);
+    };
+  };
+};
+
+/// Checks at compile time that a clip, on the group or on the microbatch, works on every scalar of the buffers.
+template <class Clip, class Buffers>
+class clip_check;
+
+template <class Clip, class... Buffers>
+class clip_check<Clip, type_list<Buffers...>> {
+ public:
+  static constexpr bool passes() {
+    constexpr bool bounded = (bounds<Clip, Buffers> && ...);
+    static_assert(bounded, ACCRUE_SAY_CLIP_OF_OTHER_SCALAR);
+    return bounded;
+  }
+};
+template <class Clip, class... Buffers>
+class clip_check<on_microbatch<Clip>, type_list<Buffers...>> : public clip_check<Clip, type_list<Buffers...>> {};
+
+/// The same of update rules.
+template <class Rules, class Buffers>
+class rule_check;
+
+template <class... Rules, class... Buffers>
+class rule_check<rule_list<Rules...>, type_list<Buffers...>> {
+  template <class B>
+  static constexpr bool all_change = (changes<Rules, B> && ...);
+
+ public:
+  static constexpr bool passes() {
+    constexpr bool changed = (all_change<Buffers> && ...);
+    static_assert(changed, ACCRUE_SAY_RULE_OF_OTHER_SCALAR);
+    return changed;
+  }
+};
+
+}  // namespace accrue
+#endif
