@@ -166,9 +166,11 @@ class accumulator {
   /// Norm, largest modulus and finiteness of the open group's gradient as it stands, before clipping. Fences.
   [[nodiscard]] gradient_summary measure() {
     require_alive();
-    norm_order const order{group_clip_of(policies_.clip).norm_order()};
-    model_.measure_sums("accrue::finalize::measure", exec_, order);
-    return summarize(exec_, order, model_.partials(), model_.chunk_count(), divisor_so_far(), scalars_);
+    norm_request wanted = norm_of_group();
+    wanted.thoroughly = true;
+    model_.measure_sums("accrue::finalize::measure", exec_, wanted);
+    measured_ = false;  // what the pass of the last microbatch left is gone
+    return summarize(exec_, wanted.order, divisor_so_far(), scalars_);
   }
 
   /// A copy of the I-th item's gradient as it stands, before clipping; zero where untouched. Allocates and fences.
@@ -185,6 +187,11 @@ class accumulator {
                   "use the one it was moved to");
   }
   [[nodiscard]] double divisor() const { return objective::divisor(static_cast<double>(group_.weight)); }
+
+  [[nodiscard]] norm_request norm_of_group() const {
+    group_scalars* const on_device = scalars_.data();
+    return {norm_order{group_clip_of(policies_.clip).norm_order()}, &on_device->total, &on_device->workers_gone};
+  }
 
   /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
   [[nodiscard]] double divisor_so_far() const { return group_.contributed > 0 ? divisor() : 1.0; }
@@ -204,7 +211,10 @@ class accumulator {
     group_counts const totals = book_.totals().with(facts, admitted.ignored);
 
     if (!admitted.ignored) {
-      add_microbatch<Contribution>(exec, model_, scalars_, admitted.by, microbatch_clip_of(policies_.clip));
+      bool const last = rules::given && policies_.boundary.full(next.counts);
+      add_microbatch<Contribution>(exec, model_, scalars_, admitted.by, microbatch_clip_of(policies_.clip),
+                                   last ? norm_of_group() : norm_request{});
+      measured_ = last;
       (add_loss_of(exec, scalars_, next.loss, fact, static_cast<double>(admitted.count)), ...);
     }
     group_ = next;
@@ -243,16 +253,24 @@ class accumulator {
   template <class Clip>
   handle attempt(Exec const& exec, double weight, Clip const& clip) {
     book_.make_room();
-    group_scalars* const scalars = scalars_.data();
-    norm_order const order{clip.norm_order()};
-    model_.measure_sums("accrue::finalize::measure", exec, order);
-    launch_once("accrue::finalize::decide", exec,
-                decide<Clip>{model_.partials(), model_.chunk_count(), order, objective::divisor(weight), clip,
-                             book_.next_number(), group_.loss.on_device ? &scalars->loss : nullptr, group_.loss.on_host,
-                             divisor(), model_.touched(), model_.updates_of_view(),
-                             static_cast<std::int64_t>(model_.directory().size()), &scalars->verdict, book_.next_slot(),
-                             book_.device_side()});
-    model_.apply(rules::label(policies_.update), exec, &scalars->verdict, rules::on_device(policies_.update), clip);
+    norm_request const wanted = norm_of_group();
+    if (!measured_) model_.measure_sums("accrue::finalize::measure", exec, wanted);
+    auto const views = static_cast<std::int64_t>(model_.directory().size());
+    decide<Clip> const decision{wanted.total,
+                                wanted.order,
+                                objective::divisor(weight),
+                                clip,
+                                book_.next_number(),
+                                group_.loss.on_device ? &scalars_.data()->loss : nullptr,
+                                group_.loss.on_host,
+                                divisor(),
+                                model_.touched(),
+                                model_.updates_of_view(),
+                                views,
+                                book_.next_slot(),
+                                book_.device_side()};
+    model_.apply(rules::label(policies_.update), exec, rules::on_device(policies_.update), clip, decision,
+                 wanted.workers_gone);
 
     handle done = book_.close_attempted(exec, entry());
     [[maybe_unused]] auto const touched = rules::touched_for_host(model_);
@@ -281,6 +299,7 @@ class accumulator {
   }
   void open_next() {
     group_ = {};
+    measured_ = false;
     model_.forget_touched();
   }
 
@@ -290,6 +309,7 @@ class accumulator {
   device_scalars<Exec> scalars_;
   open_group<typename normalization::count_type> group_;
   group_book<Exec> book_;
+  bool measured_ = false;  ///< the pass of the last microbatch left the norm of the group
 };
 
 template <class... Set, class... Policies>

@@ -37,9 +37,8 @@ norm_partial measured(norm_order order, std::vector<double> const& values) {
 
 double norm(double p, std::vector<std::vector<double>> const& chunks, double divisor = 1.0) {
   norm_order const order{p};
-  std::vector<norm_partial> partials;
-  for (auto const& values : chunks) partials.push_back(measured(order, values));
-  auto const total = accrue::total_of(order, partials.data(), static_cast<std::int64_t>(partials.size()));
+  norm_partial total;
+  for (auto const& values : chunks) total = accrue::merged(order, total, measured(order, values));
   return accrue::norm_of(order, total, divisor);
 }
 

@@ -16,13 +16,51 @@
 #include <vector>
 
 template struct accrue::measure_chunk<float>;
-template struct accrue::measure_chunk_alone<Kokkos::complex<double>>;
-template struct accrue::measure_chunk_in_team<double>;
+template struct accrue::on_share<accrue::measure_chunk<Kokkos::complex<double>>>;
+template struct accrue::in_team<accrue::measure_chunk<double>>;
 
 namespace {
 
 using exec = Kokkos::DefaultExecutionSpace;
 using complex = Kokkos::complex<double>;
+
+/// What a pass leaves: a part for each chunk, and their total.
+struct measurement {
+  std::vector<accrue::norm_partial> partials;
+  accrue::norm_partial total;
+};
+
+/// Launches the pass, with `threads` shares of the chunks.
+template <class T>
+measurement measured(exec const& instance, accrue::device_table<accrue::chunk, exec> const& chunks,
+                     accrue::device_table<accrue::strided, exec> const& views, std::uint8_t const* touched,
+                     accrue::measuring wanted, bool takes_absent = false, double left_over = 0.0,
+                     std::int64_t threads = 3) {
+  std::vector<accrue::chunk> list;
+  for (std::size_t c = 0; c < chunks.size(); ++c) list.push_back(chunks[c]);
+  accrue::device_table<accrue::share, exec> const shares(instance, "shares", accrue::cut_into_shares(list, threads));
+  auto const count = static_cast<std::int64_t>(chunks.size());
+  Kokkos::View<accrue::norm_partial*> const partials("partials", chunks.size() + 1);
+  Kokkos::View<std::int64_t> const gone("gone");
+  auto const host = Kokkos::create_mirror_view(partials);
+  for (std::size_t c = 0; c < chunks.size(); ++c) host(c).sum = left_over;
+  Kokkos::deep_copy(partials, host);
+  wanted.partials = partials.data();
+  wanted.all = partials.data();
+  wanted.chunks = count;
+  wanted.total = partials.data() + count;
+  accrue::chunk_list const all{chunks.data(), shares.data(), count, threads};
+  accrue::for_each_chunk("measure", instance, all,
+                         accrue::measure_chunk<T>{chunks.data(),
+                                                  views.data(),
+                                                  touched,
+                                                  accrue::scalar_id<T>(),
+                                                  takes_absent,
+                                                  wanted,
+                                                  {gone.data(), all.workers<exec>()}});
+  Kokkos::deep_copy(host, partials);
+  return {{host.data(), host.data() + count}, host(chunks.size())};
+}
 
 /// Views of random numbers in one piece of memory, and what a plain loop finds of each.
 template <class T>
@@ -58,15 +96,11 @@ struct measured_views {
     chunks = {instance, "chunks", accrue::cut_into_chunks(sizes)};
   }
 
-  std::vector<accrue::norm_partial> measure(exec const& instance, double p,
-                                            std::vector<std::uint8_t> const& touched = {}) const {
+  measurement measure(exec const& instance, double p, std::vector<std::uint8_t> const& touched = {},
+                      bool thoroughly = false, std::int64_t threads = 3) const {
     accrue::device_table<std::uint8_t, exec> const flags(instance, "touched", touched);
-    Kokkos::View<accrue::norm_partial*> const partials("partials", chunks.size());
-    accrue::measure("measure", instance, static_cast<std::int64_t>(chunks.size()),
-                    accrue::measure_chunk<T>{chunks.data(), views.data(), touched.empty() ? nullptr : flags.data(),
-                                             accrue::scalar_id<T>(), false, accrue::norm_order{p}, partials.data()});
-    auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, partials);
-    return {host.data(), host.data() + host.extent(0)};
+    return measured<T>(instance, chunks, views, touched.empty() ? nullptr : flags.data(),
+                       {.order = {p}, .thoroughly = thoroughly}, false, 0.0, threads);
   }
 
   /// The norm over all views, in long double, and the largest modulus.
@@ -95,15 +129,14 @@ void check_measure(double scale, double tolerance) {
   for (std::int64_t size : sizes) total += size;
   for (std::int64_t stride : {1, 3}) {
     measured_views<T> const all(sizes, stride, scale, instance);
-    for (double p : {1.0, 2.0, 3.0}) {
-      auto const partials = all.measure(instance, p);
-      auto const found =
-          accrue::total_of(accrue::norm_order{p}, partials.data(), static_cast<std::int64_t>(partials.size()));
-      auto const [norm, largest] = all.plain(p, stride, 0, total);
-      CHECK(accrue::norm_of(accrue::norm_order{p}, found, 1.0) / norm == doctest::Approx(1.0).epsilon(tolerance));
-      CHECK(found.largest / largest == doctest::Approx(1.0).epsilon(tolerance));
-      CHECK(found.non_finite == 0);
-    }
+    for (double p : {1.0, 2.0, 3.0})
+      for (bool thoroughly : {false, true}) {
+        auto const found = all.measure(instance, p, {}, thoroughly).total;
+        auto const [norm, largest] = all.plain(p, stride, 0, total);
+        CHECK(accrue::norm_of(accrue::norm_order{p}, found, 1.0) / norm == doctest::Approx(1.0).epsilon(tolerance));
+        if (thoroughly || p != 2.0) CHECK(found.largest / largest == doctest::Approx(1.0).epsilon(tolerance));
+        CHECK(found.non_finite == 0);
+      }
   }
 }
 
@@ -131,7 +164,7 @@ TEST_CASE("measure: a complex number of floats whose modulus is no float is fini
   exec const instance;
   measured_views<Kokkos::complex<float>> const one({1}, 1, 1.0, instance);
   Kokkos::deep_copy(one.memory, Kokkos::complex<float>(3e38f, 2e38f));
-  auto const partials = one.measure(instance, 2.0);
+  auto const partials = one.measure(instance, 2.0).partials;
   CHECK(partials[0].non_finite == 0);
   CHECK(partials[0].largest == doctest::Approx(std::hypot(3e38, 2e38)).epsilon(1e-6));
 }
@@ -148,7 +181,7 @@ TEST_CASE_TEMPLATE("measure: one NaN or infinity is found in every place", T, fl
       T kept{};
       Kokkos::deep_copy(kept, element);
       Kokkos::deep_copy(element, T(bad));
-      auto const partials = all.measure(instance, 2.0);
+      auto const partials = all.measure(instance, 2.0).partials;
       std::size_t const hit = place < accrue::chunk_elements ? 0 : 1;
       CHECK(partials[hit].non_finite != 0);
       CHECK(partials[1 - hit].non_finite == 0);
@@ -159,7 +192,7 @@ TEST_CASE_TEMPLATE("measure: one NaN or infinity is found in every place", T, fl
 TEST_CASE("measure: views that no microbatch touched, or of another scalar, are zero or left out") {
   exec const instance;
   measured_views<double> all({3, 5}, 1, 1.0, instance);
-  auto const both = all.measure(instance, 1.0, {1, 1}), second = all.measure(instance, 1.0, {0, 1});
+  auto const both = all.measure(instance, 1.0, {1, 1}).partials, second = all.measure(instance, 1.0, {0, 1}).partials;
   CHECK(both[0].sum > 0.0);
   CHECK(second[0].sum == 0.0);
   CHECK(second[0].largest == 0.0);
@@ -171,18 +204,19 @@ TEST_CASE("measure: views that no microbatch touched, or of another scalar, are 
   all.views = {instance, "views", views};
   all.chunks = {instance, "chunks", accrue::cut_into_chunks({3, 5, 2})};
   for (bool clears : {false, true}) {
-    Kokkos::View<accrue::norm_partial*> const partials("partials", 3);
-    auto const host = Kokkos::create_mirror_view(partials);
-    host(1).sum = host(2).sum = 77.0;
-    Kokkos::deep_copy(partials, host);
-    accrue::measure(
-        "measure", instance, 3,
-        accrue::measure_chunk<double>{all.chunks.data(), all.views.data(), nullptr, accrue::scalar_id<double>(), clears,
-                                      accrue::norm_order{1.0}, partials.data()});
-    Kokkos::deep_copy(host, partials);
-    CHECK(host(0).sum == both[0].sum);
-    CHECK(host(1).sum == 77.0);
-    CHECK(host(2).sum == (clears ? 0.0 : 77.0));
+    auto const found = measured<double>(instance, all.chunks, all.views, nullptr, {.order = {1.0}}, clears, 77.0);
+    CHECK(found.partials[0].sum == both[0].sum);
+    CHECK(found.partials[1].sum == 77.0);
+    CHECK(found.partials[2].sum == (clears ? 0.0 : 77.0));
+  }
+}
+
+TEST_CASE_TEMPLATE("measure: the norm has the same bits for any number of threads", T, float, double, complex) {
+  exec const instance;
+  measured_views<T> const all({7, 3 * accrue::chunk_elements + 11, 0, 100, accrue::chunk_elements}, 1, 1.0, instance);
+  for (double p : {1.0, 2.0, 3.0}) {
+    double const one = all.measure(instance, p, {}, false, 1).total.sum;
+    for (std::int64_t threads : {2, 3, 5, 64}) CHECK(all.measure(instance, p, {}, false, threads).total.sum == one);
   }
 }
 
@@ -203,7 +237,7 @@ TEST_CASE("measure: a finite complex<float> whose modulus exceeds float keeps it
   scalar element(3e38f, 3e38f);  // a modulus formed in float is Inf, and the group would be skipped
   accrue::norm_order const order{2.0};
   accrue::strided const view = accrue::run_of(&element, 1, accrue::scalar_id<scalar>());
-  auto const part = accrue::detail::measure_share<scalar>(order, view, accrue::chunk{0, 1, 0}, accrue::lone_worker{});
+  auto const part = accrue::measuring{.order = order}.share<scalar>(view, {0, 1, 0}, accrue::lone_worker{});
   CHECK(part.non_finite == 0);
   CHECK(accrue::norm_of(order, part, 1.0) == doctest::Approx(std::sqrt(2.0) * double(3e38f)).epsilon(1e-15));
 }

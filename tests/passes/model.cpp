@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <accrue/accumulate/summation.hpp>
 #include <accrue/core/device_array.hpp>
+#include <accrue/core/device_scalars.hpp>
 #include <accrue/core/half.hpp>
 #include <accrue/core/parameters.hpp>
 #include <accrue/finalize/clip_policy.hpp>
@@ -9,7 +10,9 @@
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -47,6 +50,17 @@ struct scaled_descent {
   }
 };
 
+/// A decision that was taken elsewhere, and who left.
+struct fixed_decision {
+  accrue::decision verdict;
+  std::int64_t* entered;
+  [[nodiscard]] KOKKOS_FUNCTION accrue::decision settle() const { return verdict; }
+  template <class Worker>
+  KOKKOS_FUNCTION void enter_record(Worker const& worker) const {
+    if (worker.rank() == 0) ++*entered;
+  }
+};
+
 using floats = Kokkos::View<float*>;
 using matrix = Kokkos::View<double**, Kokkos::LayoutLeft>;
 using halves = Kokkos::View<accrue::bfloat16*>;
@@ -59,9 +73,8 @@ using mixed_model = accrue::model<exec, accrue::widened<>, mixed_set>;
 template struct accrue::block<exec, accrue::bfloat16, float>;
 template class accrue::model<exec, accrue::widened<>, mixed_set>;
 template struct accrue::add_chunk<accrue::bfloat16, float, times<float>>;
-template struct accrue::finish_element<Kokkos::complex<float>, accrue::no_clip>;
 template struct accrue::rule_list<scaled_descent, scaled_descent, scaled_descent>;
-template struct accrue::apply_chunk<float, float, accrue::rule_list<scaled_descent>, accrue::no_clip>;
+template struct accrue::apply_chunk<float, float, accrue::rule_list<scaled_descent>, accrue::no_clip, fixed_decision>;
 template struct accrue::copy_quotient<Kokkos::complex<float>>;
 
 namespace {
@@ -99,14 +112,23 @@ struct mixed {
   mixed_model model{instance,
                     accrue::parameter_groups(accrue::parameters(a, b, std::vector{c, d}), accrue::parameters(e)), 2};
 
+  accrue::device_scalars<exec> scalars{instance};
+
   template <template <class...> class Contribution, class... Gradients>
   void add(double factor, Gradients... gradients) {
+    add_measured<Contribution>({}, factor, gradients...);
+  }
+  template <template <class...> class Contribution, class... Gradients>
+  void add_measured(accrue::norm_request const& wanted, double factor, Gradients... gradients) {
     Contribution<Gradients...> const contribution(gradients...);
     model.check(contribution.items);
-    model.template add<Contribution<Gradients...>>("add", instance, [&]<class B>(std::type_identity<B>) {
-      return times<B>{static_cast<accrue::real_t<B>>(factor)};
-    });
+    auto const weigh = [&]<class B>(std::type_identity<B>) { return times<B>{static_cast<accrue::real_t<B>>(factor)}; };
+    model.template add<Contribution<Gradients...>>("add", instance, weigh, wanted);
   }
+  [[nodiscard]] accrue::norm_request request(double p) const {
+    return {{p}, &scalars.data()->total, &scalars.data()->workers_gone};
+  }
+  [[nodiscard]] double norm(double p) const { return accrue::norm_of({p}, scalars.read(instance, "read").total, 1.0); }
 };
 
 }  // namespace
@@ -149,38 +171,69 @@ TEST_CASE("model: adds gradients of other scalars and layouts, index by index, a
 
 TEST_CASE("model: measures what was touched, and a contribution before it is added") {
   mixed m;
-  auto const norm = [&] {
-    std::vector<accrue::norm_partial> partials(static_cast<std::size_t>(m.model.chunk_count()));
-    using memory =
-        Kokkos::View<accrue::norm_partial const*, exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    auto const host = on_host(memory(m.model.partials(), partials.size()));
-    return accrue::norm_of({1.0}, accrue::total_of({1.0}, host.data(), m.model.chunk_count()), 1.0);
-  };
-  m.model.measure_sums("measure", m.instance, {1.0});
-  CHECK(norm() == 0.0);
+  m.model.measure_sums("measure", m.instance, m.request(1.0));
+  CHECK(m.norm(1.0) == 0.0);
   m.add<accrue::mean_gradient>(1.0, half(-2.0, 3), accrue::no_gradient, std::vector{half(0.5, 2), halves()},
                                filled(point("gradient"), 100.0));
-  m.model.measure_sums("measure", m.instance, {1.0});
-  CHECK(norm() == 3 * 2.0 + 2 * 0.5 + 100.0);
+  m.model.measure_sums("measure", m.instance, m.request(1.0));
+  CHECK(m.norm(1.0) == 3 * 2.0 + 2 * 0.5 + 100.0);
 
   using other = accrue::mean_gradient<halves, accrue::no_gradient_t, std::vector<halves>, accrue::no_gradient_t>;
   other const contribution(half(8.0, 3), accrue::no_gradient, {half(1.0, 2), halves()}, accrue::no_gradient);
   m.model.check(contribution.items);
-  m.model.measure_contribution<other>("measure", m.instance, {1.0});
-  CHECK(norm() == 3 * 8.0 + 2 * 1.0);  // nothing is left of the sums
+  m.model.measure_contribution<other>("measure", m.instance, m.request(1.0));
+  CHECK(m.norm(1.0) == 3 * 8.0 + 2 * 1.0);  // nothing is left of the sums
+}
+
+TEST_CASE("model: the pass of the last microbatch measures all sums, also of what it does not touch") {
+  using accrue::no_gradient;
+  for (double p : {1.0, 2.0, 3.0, std::numeric_limits<double>::infinity()}) {
+    mixed m;
+    std::vector<std::optional<halves>> const only_c{half(2.0, 2), {}};
+    m.add<accrue::mean_gradient>(1.0, half(3.0, 3), no_gradient, only_c, no_gradient);
+    m.add_measured<accrue::mean_gradient>(m.request(p), 2.0, half(4.0, 3), no_gradient, no_gradient,
+                                          filled(point("gradient"), -7.0));
+    double const fused = m.norm(p);
+    m.model.measure_sums("measure", m.instance, m.request(p));
+    CHECK(fused == m.norm(p));
+    if (p == 1.0) CHECK(fused == 3 * 11.0 + 2 * 2.0 + 14.0);
+    if (p == 2.0) CHECK(fused == std::sqrt(3 * 121.0 + 2 * 4.0 + 196.0));
+    m.add_measured<accrue::sum_gradient>(m.request(p), 1.0);  // names nothing
+    CHECK(m.norm(p) == fused);
+  }
+}
+
+TEST_CASE(
+    "model: sums of doubles whose squares leave the range are measured all the same, and what is not finite is found") {
+  using views = accrue::parameter_set<std::index_sequence<1>, Kokkos::View<double*>>;
+  exec const instance;
+  Kokkos::View<double*> const theta("theta", 100), gradient("gradient", 100);
+  accrue::device_scalars<exec> const scalars(instance);
+  for (double value : {1e200, 1e-200, 3.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    accrue::model<exec, accrue::widened<>, views> model(instance, accrue::parameters(theta), 0);
+    Kokkos::deep_copy(gradient, value);
+    accrue::mean_gradient<Kokkos::View<double*>> const contribution(gradient);
+    model.check(contribution.items);
+    model.add<accrue::mean_gradient<Kokkos::View<double*>>>(
+        "add", instance, [](auto) { return times<double>{1.0}; },
+        accrue::norm_request{{2.0}, &scalars.data()->total, &scalars.data()->workers_gone});
+    auto const total = scalars.read(instance, "read").total;
+    CHECK((total.non_finite != 0) == !std::isfinite(value));
+    if (std::isfinite(value)) CHECK(accrue::norm_of({2.0}, total, 1.0) / value == doctest::Approx(10.0).epsilon(1e-14));
+  }
 }
 
 TEST_CASE("model: applies each group's rule to what was touched, finished once, or nothing at all") {
   mixed m;
   std::vector<halves> const of_c{half(4.0, 2), halves()};
   m.add<accrue::mean_gradient>(1.0, half(4.0, 3), accrue::no_gradient, of_c, filled(point("gradient"), 8.0));
-  accrue::device_array<accrue::decision, exec> const verdict(exec{}, "verdict", 1);
+  accrue::device_array<std::int64_t, exec> const entered(exec{}, "entered", 1);
   // By blocks: a and e, then b, then c and d.
-  put(m.model.updates_of_view(), std::vector<std::int64_t>{3, 1, 9, 2, 9});
+  put(m.model.updates_of_view(), std::vector<std::int64_t>{2, 0, 8, 1, 8});
   using rules = accrue::rule_list<scaled_descent, scaled_descent>;
   auto const apply = [&](bool yes) {
-    put(verdict.data(), std::vector<accrue::decision>{{2.0, 0.5, yes ? 1 : 0}});
-    m.model.apply("apply", m.instance, verdict.data(), rules{{1.0}, {{100.0}}}, accrue::no_clip{});
+    m.model.apply("apply", m.instance, rules{{1.0}, {{100.0}}}, accrue::no_clip{},
+                  fixed_decision{{2.0, 1.0, 0.5, yes ? 1 : 0}, entered.data()}, &m.scalars.data()->workers_gone);
   };
   auto const parameters = [&] { return std::vector<double>{first(m.a), first(m.b), first(m.c), first(m.e)}; };
   apply(false);
@@ -189,6 +242,9 @@ TEST_CASE("model: applies each group's rule to what was touched, finished once, 
   CHECK(parameters() == std::vector<double>{-3.0 * 1.0, 0.0, -2.0 * 1.0, -100.0 * 2.0});
   apply(true);
   CHECK(first(m.a) == -6.0);
+  std::int64_t records = 0;
+  entered.read(m.instance, "read", 0, 1, &records);
+  CHECK(records == 3);  // one for each pass, not for each block
 
   auto const& block = m.model.block_of<float>();
   std::vector<float> state(2);
@@ -202,18 +258,40 @@ TEST_CASE("model: applies each group's rule to what was touched, finished once, 
 TEST_CASE("copy_quotient: divides in double and rounds once, as the update does") {
   float const sum = 16777216.0f;
   float copy = 0.0f;
-  accrue::copy_quotient<float>{&sum, &copy, 16777217.0, true}(0);
+  accrue::copy_quotient<float>{&sum, &copy, {16777217.0, 1.0}, true}(0);
   CHECK(copy == static_cast<float>(16777216.0 / 16777217.0));
-  accrue::copy_quotient<float>{&sum, &copy, 16777217.0, false}(0);
+  accrue::copy_quotient<float>{&sum, &copy, {16777217.0, 1.0}, false}(0);
   CHECK(copy == 0.0f);
 }
 
-TEST_CASE("finish_element: divides and clips in double, and rounds once") {
-  CHECK(accrue::finish_element<float, accrue::no_clip>{3.0, 1.0, {}}(1.0f) == static_cast<float>(1.0 / 3.0));
+TEST_CASE("quotient_by: divides and clips in double, and rounds once") {
+  CHECK(accrue::quotient_by(3.0, 1.0)(1.0f) == static_cast<float>(1.0 / 3.0));
   // 16777217 is no float: a divisor rounded to float would give 1.
-  CHECK(accrue::finish_element<float, accrue::no_clip>{16777217.0, 1.0, {}}(16777216.0f) ==
-        static_cast<float>(16777216.0 / 16777217.0));
-  CHECK(accrue::finish_element<double, accrue::no_clip>{4.0, 0.5, {}}(6.0) == 0.75);
+  CHECK(accrue::quotient_by(16777217.0, 1.0)(16777216.0f) == static_cast<float>(16777216.0 / 16777217.0));
+  CHECK(accrue::quotient_by(4.0, 0.5)(6.0) == 0.75);
+  CHECK(accrue::quotient_by(49.0, 1.0)(49.0) == 1.0);  // not so by way of 1 / 49
   using complex = Kokkos::complex<float>;
-  CHECK(accrue::finish_element<complex, accrue::no_clip>{4.0, 0.5, {}}(complex(8.0f, -16.0f)) == complex(1.0f, -2.0f));
+  CHECK(accrue::quotient_by(4.0, 0.5)(complex(8.0f, -16.0f)) == complex(1.0f, -2.0f));
 }
+
+#if ACCRUE_HAS_LANES
+TEST_CASE_TEMPLATE("quotient_by: lanes are divided to the bits of one at a time", B, float, double) {
+  std::vector<B> const sums{1, -2, B(0.1), 49, 1e30f, 1e-30f, B(1) / 3, 7};
+  for (double divisor : {1.0, 3.0, 49.0, 2048.0, 1e10})
+    for (double factor : {1.0, 0.3}) {
+      accrue::quotient_by const by(divisor, factor);
+      auto const quotients = by(accrue::load_lanes(sums.data()));
+      for (std::size_t i = 0; i < 8; ++i) CHECK(quotients[i] == by(sums[i]));
+    }
+}
+
+TEST_CASE_TEMPLATE("square_sum: by lanes and one by one, in double", B, float, double) {
+  accrue::square_sum squares;
+  std::vector<B> const x{1, 2, 3, 4, 5, 6, 7, 8};
+  squares.add(accrue::load_lanes(x.data()));
+  squares.add(B(10));
+  CHECK(squares.total() == 204.0 + 100.0);
+  squares.add(B(1e30f));
+  CHECK(squares.total() == static_cast<double>(B(1e30f)) * static_cast<double>(B(1e30f)));
+}
+#endif

@@ -23,19 +23,53 @@ struct note_visit {
   }
 };
 
+/// The same by lanes, which see eight elements at once.
+struct note_by_lanes : note_visit {
+  int* calls;
+  note_by_lanes(note_visit note, int* count) : note_visit(note), calls(count) {}
+  void by_lanes(std::int64_t i, int const* places) const {
+    ++*calls;
+    for (std::int64_t lane = 0; lane < accrue::lane_count; ++lane) (*this)(i + lane, places[lane]);
+  }
+};
+
+/// Carries the sum of what it saw.
+struct add_up {
+  static constexpr bool carries = true;
+  std::int64_t sum = 0;
+  void operator()(std::int64_t, int const& place) { sum += place; }
+};
+
+/// A member of a team of five.
+struct fifth {
+  int rank;
+  [[nodiscard]] int team_rank() const { return rank; }
+  [[nodiscard]] static int team_size() { return 5; }
+};
+
+/// Writes numbers, and in the end how many there are.
 struct write_chunk_number {
   std::int64_t* seen;
+  std::int64_t chunks;
+  std::int64_t* found;
+  accrue::exit_gate gate;
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t enter() const { return 1; }
   template <class Worker>
-  KOKKOS_FUNCTION void operator()(std::int64_t c, Worker const& worker) const {
-    if (worker.rank() == 0) seen[c] = c + 1;
+  KOKKOS_FUNCTION void operator()(std::int64_t one, std::int64_t c, Worker const& worker) const {
+    if (worker.rank() == 0) seen[c] = c + one;
+  }
+  template <class Worker>
+  KOKKOS_FUNCTION void leave(Worker const& worker) const {
+    if (worker.rank() != 0) return;
+    for (std::int64_t c = 0; c < chunks; ++c) *found += seen[c] == c + 1 ? 1 : 0;
   }
 };
 
 }  // namespace
 
 template class accrue::device_table<std::int64_t, exec>;
-template struct accrue::alone_on_chunk<write_chunk_number>;
-template struct accrue::team_on_chunk<write_chunk_number>;
+template struct accrue::on_share<write_chunk_number>;
+template struct accrue::in_team<write_chunk_number>;
 
 namespace {
 
@@ -76,8 +110,9 @@ bool all_once(accrue::strided view, accrue::chunk part, std::vector<Worker> cons
 }
 
 bool all_once(accrue::strided const& view, accrue::chunk const& part) {
-  std::vector<accrue::team_worker> team;
-  for (int rank = 0; rank < 5; ++rank) team.push_back({rank, 5});
+  std::vector<fifth> const members{{0}, {1}, {2}, {3}, {4}};
+  std::vector<accrue::team_worker<fifth>> team;
+  for (fifth const& member : members) team.push_back({member});
   return all_once(view, part, std::vector<accrue::lone_worker>(1)) && all_once(view, part, team);
 }
 
@@ -117,16 +152,88 @@ TEST_CASE("walk: visits each element of a chunk once, under its number, alone or
   CHECK(all_once(one, {0, 0, 0}));
 }
 
-TEST_CASE("for_each_chunk: launches once for every chunk, and not at all for none") {
+TEST_CASE("walk: goes by lanes over whole eights of a run, and one by one over the rest") {
+  for (std::int64_t begin : {0, 3})
+    for (std::int64_t end : {3, 7, 8, 11, 16, 59, 60}) {
+      if (end < begin) continue;
+      std::vector<int> place(60), times(60);
+      std::vector<std::int64_t> numbers(60);
+      for (std::size_t i = 0; i < 60; ++i) place[i] = static_cast<int>(i);
+      int calls = 0;
+      accrue::walk<int const>(described(place.data(), 60, 1, 0, 1, 0), {begin, end, 0}, accrue::lone_worker{},
+                              note_by_lanes({times.data(), numbers.data()}, &calls));
+      CHECK(calls == (end - begin) / 8);
+      int wrong = 0;
+      for (std::int64_t i = 0; i < 60; ++i) {
+        bool const inside = i >= begin && i < end;
+        wrong += times[std::size_t(i)] != (inside ? 1 : 0) || numbers[std::size_t(i)] != (inside ? i : 0);
+      }
+      CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("walk: returns what the visit carries") {
+  std::vector<int> place{1, 20, 300, 4000};
+  for (std::int64_t stride : {1, 2}) {
+    auto const seen = accrue::walk<int const>(described(place.data(), 4 / stride, 1, 0, stride, 0), {0, 4 / stride, 0},
+                                              accrue::lone_worker{}, add_up{});
+    CHECK(seen.sum == (stride == 1 ? 4321 : 301));
+  }
+}
+
+TEST_CASE("cut_into_shares: every chunk once, in order, and no share with much more than its part") {
+  std::int64_t const full = accrue::chunk_elements;
+  for (auto const& sizes : {std::vector<std::int64_t>{},
+                            {0},
+                            {5},
+                            {full * 40},
+                            {1, full * 9, 3, full * 2 + 7, 1, 1},
+                            std::vector<std::int64_t>(2000, 256)}) {
+    auto const chunks = accrue::cut_into_chunks(sizes);
+    std::int64_t total = 0;
+    for (accrue::chunk const& c : chunks) total += c.end - c.begin + 64;
+    for (std::int64_t count : {0, 1, 2, 3, 7, 64}) {
+      auto const shares = accrue::cut_into_shares(chunks, count);
+      std::int64_t const expected = count == 0 ? 1 : count;
+      REQUIRE(shares.size() == static_cast<std::size_t>(expected));
+      std::int64_t at = 0;
+      for (accrue::share const& s : shares) {
+        CHECK(s.begin == at);
+        CHECK(s.end >= s.begin);
+        std::int64_t work = 0;
+        for (; at < s.end; ++at) work += chunks[std::size_t(at)].end - chunks[std::size_t(at)].begin + 64;
+        CHECK(work <= total / expected + full + 64);
+      }
+      CHECK(at == static_cast<std::int64_t>(chunks.size()));
+    }
+  }
+}
+
+TEST_CASE("for_each_chunk: every chunk once, and the last worker of all launches finds everybody's work") {
   exec const instance;
   Kokkos::View<std::int64_t*> const seen("seen", 1000);
-  accrue::for_each_chunk("test", instance, 1000, write_chunk_number{seen.data()});
+  Kokkos::View<std::int64_t> const gone("gone"), found("found");
+  auto const chunks = accrue::cut_into_chunks(std::vector<std::int64_t>(1000, 3));
+  auto const shares = accrue::cut_into_shares(chunks, 4);
+  accrue::device_table<accrue::chunk, exec> const on_device(instance, "chunks", chunks);
+  accrue::device_table<accrue::share, exec> const cut(instance, "shares", shares);
+  accrue::chunk_list const list{on_device.data(), cut.data(), 1000, 4}, none{on_device.data(), cut.data(), 0, 1};
+  auto const number = [&] { return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, found)(); };
+
+  write_chunk_number body{seen.data(), 1000, found.data(), {}};
+  accrue::for_each_chunk("test", instance, list, body);
+  CHECK(number() == 0);  // nobody is waited for
+  for (int pass = 1; pass <= 2; ++pass) {
+    body.gate = {gone.data(), list.workers<exec>() + none.workers<exec>()};
+    accrue::for_each_chunk("test", instance, list, body);
+    CHECK(number() == (pass - 1) * 1000);
+    accrue::for_each_chunk("test", instance, none, body);
+    CHECK(number() == pass * 1000);
+  }
   auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, seen);
   int wrong = 0;
   for (std::int64_t c = 0; c < 1000; ++c) wrong += host(c) != c + 1;
   CHECK(wrong == 0);
-  accrue::for_each_chunk("test", instance, 0, write_chunk_number{nullptr});
-  instance.fence();
 }
 
 TEST_CASE("device_table: kernels see what was set before the upload") {

@@ -17,29 +17,34 @@
 namespace accrue {
 
 /// Launches what adds one admitted microbatch: one pass, or a read and a pass where the clip placed on the microbatch
-/// looks at its norm. `MicrobatchClip` is void where there is none.
-template <class Contribution, class Exec, class Model, class MicrobatchClip>
+/// looks at its norm. `MicrobatchClip` is a null pointer where there is none. A norm that is `wanted` is the group's,
+/// with this microbatch in it.
+template <class Contribution, class Exec, class Model, class MicrobatchClip, class NormRequest>
 void add_microbatch(Exec const& exec, Model& model, device_scalars<Exec> const& scalars, microbatch_weight const& by,
-                    MicrobatchClip const& clip) {
+                    MicrobatchClip const& clip, NormRequest const& wanted) {
   static std::string const label = "accrue::accumulate::sum";
   if constexpr (std::is_null_pointer_v<MicrobatchClip>) {
-    model.template add<Contribution>(label, exec, [&]<class B>(std::type_identity<B>) {
-      return weigh_plainly<B>{static_cast<real_t<B>>(by.product)};
-    });
+    model.template add<Contribution>(
+        label, exec,
+        [&]<class B>(std::type_identity<B>) { return weigh_plainly<B>{static_cast<real_t<B>>(by.product)}; }, wanted);
   } else if constexpr (MicrobatchClip::by_norm) {
     norm_order const order{clip.norm_order()};
-    double* const factor = &scalars.data()->microbatch_clip;
-    model.template measure_contribution<Contribution>("accrue::accumulate::microbatch_norm", exec, order);
-    Kokkos::parallel_for(
-        "accrue::accumulate::microbatch_clip", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, 1),
-        settle_microbatch_clip<MicrobatchClip>{order, model.partials(), model.chunk_count(), by.to_own, clip, factor});
-    model.template add<Contribution>(label, exec, [&]<class B>(std::type_identity<B>) {
-      return weigh_clipped_by_norm<B>{by, factor};
-    });
+    group_scalars* const on_device = scalars.data();
+    model.template measure_contribution<Contribution>("accrue::accumulate::microbatch_norm", exec,
+                                                      NormRequest{order, &on_device->total, &on_device->workers_gone});
+    model.template add<Contribution>(
+        label, exec,
+        [&]<class B>(std::type_identity<B>) {
+          return weigh_clipped_by_norm<B, MicrobatchClip>{by, clip, order, &on_device->total};
+        },
+        wanted);
   } else {
-    model.template add<Contribution>(label, exec, [&]<class B>(std::type_identity<B>) {
-      return weigh_bounded<B, MicrobatchClip>{by, clip};
-    });
+    model.template add<Contribution>(
+        label, exec,
+        [&]<class B>(std::type_identity<B>) {
+          return weigh_bounded<B, MicrobatchClip>{by, clip};
+        },
+        wanted);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <accrue/core/scalar.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <cstdint>
 
 namespace accrue {
 
@@ -15,17 +16,22 @@ template <class B>
 struct weigh_plainly {
   real_t<B> factor;
   [[nodiscard]] KOKKOS_FUNCTION weigh_plainly const& resolve() const { return *this; }
-  KOKKOS_FUNCTION B operator()(B const& gradient) const { return gradient * factor; }
+  template <class T>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T operator()(T const& gradient) const {  // an element, or lanes of them
+    return gradient * factor;
+  }
 };
 
 /// Multiplies by w_i and by the factor that bounds the microbatch's own norm, which is on the device.
-template <class B>
+template <class B, class Clip>
 struct weigh_clipped_by_norm {
   microbatch_weight by;
-  double const* clip_factor;
+  Clip clip;
+  norm_order order;
+  norm_partial const* total;  ///< of the gradient as it was handed over
   [[nodiscard]] KOKKOS_FUNCTION weigh_plainly<B> resolve() const {
-    double const clip = *clip_factor;
-    return {static_cast<real_t<B>>(clip == 1.0 ? by.product : by.to_own * clip * by.weight)};
+    double const factor = clip.factor(norm_of(order, *total, 1.0 / by.to_own));
+    return {static_cast<real_t<B>>(factor == 1.0 ? by.product : by.to_own * factor * by.weight)};
   }
 };
 
@@ -38,21 +44,6 @@ struct weigh_bounded {
   KOKKOS_FUNCTION B operator()(B const& gradient) const {
     using real = real_t<B>;
     return clip.bounded(B(gradient * static_cast<real>(by.to_own))) * static_cast<real>(by.weight);
-  }
-};
-
-/// Settles the clip factor of one microbatch from its partial norms.
-template <class Clip>
-struct settle_microbatch_clip {
-  norm_order order;
-  norm_partial const* partials;
-  std::int64_t chunks;
-  double to_own;
-  Clip clip;
-  double* factor;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t) const {
-    *factor = clip.factor(norm_of(order, total_of(order, partials, chunks), 1.0 / to_own));
   }
 };
 

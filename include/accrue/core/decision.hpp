@@ -8,9 +8,10 @@
 
 namespace accrue {
 
-/// What the finalize stage settles once per group, in the memory of the device; the update pass obeys it.
+/// What the finalize stage settles once per group, on the device; the update pass obeys it.
 struct decision {
   double divisor;      ///< what the raw sum is divided by
+  double norm;         ///< of the gradient before clipping
   double clip_factor;  ///< in (0, 1]
   std::int32_t apply;  ///< 0: every chunk of the update pass returns at once
 };

@@ -2,18 +2,19 @@
 #ifndef ACCRUE_CORE_DEVICE_SCALARS_HPP
 #define ACCRUE_CORE_DEVICE_SCALARS_HPP
 
-#include <accrue/core/decision.hpp>
 #include <accrue/core/device_array.hpp>
 #include <accrue/core/norm.hpp>
+
+#include <cstdint>
+#include <string>
 
 namespace accrue {
 
 /// The few numbers of an open group that live where the kernels run, so that no pass waits for the host.
 struct group_scalars {
-  decision verdict;
-  double loss;             ///< sum of the losses that lie on the device
-  double microbatch_clip;  ///< factor of the microbatch that is being added
-  norm_partial total;      ///< for a summary that the host asks for
+  norm_partial total;         ///< the norm of what was measured last
+  double loss;                ///< sum of the losses that lie on the device
+  std::int64_t workers_gone;  ///< of the pass that is running, see exit_gate
 };
 
 template <class Exec>

@@ -15,7 +15,7 @@ namespace accrue {
 /// written. For the infinity norm `largest` is all there is.
 struct norm_partial {
   double sum = 0.0;
-  double largest = 0.0;  ///< the largest modulus; NaN once a NaN was seen
+  double largest = 0.0;  ///< the largest modulus, where it was looked for; NaN once a NaN was seen
   std::int32_t exponent = 0;
   std::int32_t non_finite = 0;  ///< decided on the bits, so it holds under -ffast-math
 };
@@ -73,10 +73,10 @@ struct rescale {
   sum.non_finite = a.non_finite | b.non_finite;
   if (sum.non_finite != 0) {
     sum.sum = (a.non_finite != 0 ? a.sum : 0.0) + (b.non_finite != 0 ? b.sum : 0.0);
-  } else if (a.exponent == b.exponent || b.largest == 0.0) {
+  } else if (a.exponent == b.exponent || b.sum == 0.0) {
     sum.exponent = a.exponent;
-    sum.sum = a.sum + (b.largest == 0.0 ? 0.0 : b.sum);
-  } else if (a.largest == 0.0) {
+    sum.sum = a.sum + b.sum;
+  } else if (a.sum == 0.0) {
     sum.exponent = b.exponent;
     sum.sum = b.sum;
   } else {
@@ -87,14 +87,6 @@ struct rescale {
     sum.sum = a_leads ? a.sum + b.sum * shrink : a.sum * shrink + b.sum;
   }
   return sum;
-}
-
-/// Sums partials in the order of the chunks.
-[[nodiscard]] KOKKOS_INLINE_FUNCTION norm_partial total_of(norm_order order, norm_partial const* partials,
-                                                           std::int64_t chunks) {
-  norm_partial total;
-  for (std::int64_t c = 0; c < chunks; ++c) total = merged(order, total, partials[c]);
-  return total;
 }
 
 /// The norm of the values divided by `divisor`; finite wherever the quotient is.

@@ -22,6 +22,7 @@ struct clip_by_global_norm {
   using fills = slot::clip;
   static constexpr std::string_view name = "clip_by_global_norm";
   static constexpr bool by_norm = true;
+  static constexpr bool by_lanes = true;
 
   double max_norm = 1.0;
   double order = 2.0;  ///< any p >= 1, infinity included; complex numbers count by their modulus

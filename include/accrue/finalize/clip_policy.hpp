@@ -28,6 +28,7 @@ struct no_clip {
   using fills = slot::clip;
   static constexpr std::string_view name = "no_clip";
   static constexpr bool by_norm = false;
+  static constexpr bool by_lanes = true;
   [[nodiscard]] constexpr double norm_order() const { return 2.0; }
   [[nodiscard]] KOKKOS_FUNCTION constexpr double factor(double) const { return 1.0; }
   template <class T>

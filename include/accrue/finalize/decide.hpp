@@ -34,14 +34,14 @@ struct skip_group {
   friend bool operator==(skip_group const&, skip_group const&) = default;
 };
 
-/// Settles one group: norm, finite check, clip factor, decision, record and device totals, on one thread.
+/// Settles one group: norm, finite check, clip factor, decision; and enters it in record and device totals.
 ///
-/// Order: after all partial norms, before the update pass. Guarantee: the partials are summed in the order of the
-/// chunks. Failure: a gradient that is not finite, or whose norm is not, is skipped and recorded with that norm.
+/// Order: after the total of the partial norms; `settle` by every worker of the update pass, with the same answer,
+/// `enter_record` once, by its last. Failure: a gradient that is not finite, or whose norm is not, is skipped and
+/// recorded with that norm.
 template <class Clip>
 struct decide {
-  norm_partial const* partials;
-  std::int64_t chunks;
+  norm_partial const* total;
   norm_order order;
   double divisor;
   Clip clip;
@@ -55,24 +55,29 @@ struct decide {
   std::int64_t* updates_of_view;
   std::int64_t views;
 
-  decision* verdict;
   device_record* record;
   device_totals* totals;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t) const {
-    norm_partial const total = total_of(order, partials, chunks);
-    double const norm = norm_of(order, total, divisor);
-    bool const apply = total.non_finite == 0 && is_finite(norm);
-    double const clip_factor = apply ? clip.factor(norm) : 1.0;
-    double const loss = host_loss + (device_loss != nullptr ? *device_loss : 0.0);
+  [[nodiscard]] KOKKOS_FUNCTION decision settle() const {
+    double const norm = norm_of(order, *total, divisor);
+    bool const apply = total->non_finite == 0 && is_finite(norm);
+    return {divisor, norm, apply ? clip.factor(norm) : 1.0, apply ? 1 : 0};
+  }
 
-    *verdict = {divisor, clip_factor, apply ? 1 : 0};
-    *record = {number, apply ? outcome::applied : outcome::skipped_non_finite, norm, clip_factor, loss / loss_divisor};
-    totals->applied += apply ? 1 : 0;
-    totals->skipped += apply ? 0 : 1;
-    totals->consecutive_skips = apply ? 0 : totals->consecutive_skips + 1;
+  template <class Worker>
+  KOKKOS_FUNCTION void enter_record(Worker worker) const {
+    decision const verdict = settle();
+    bool const apply = verdict.apply != 0;
+    if (worker.rank() == 0) {
+      double const loss = host_loss + (device_loss != nullptr ? *device_loss : 0.0);
+      *record = {number, apply ? outcome::applied : outcome::skipped_non_finite, verdict.norm, verdict.clip_factor,
+                 loss / loss_divisor};
+      totals->applied += apply ? 1 : 0;
+      totals->skipped += apply ? 0 : 1;
+      totals->consecutive_skips = apply ? 0 : totals->consecutive_skips + 1;
+    }
     if (!apply) return;
-    for (std::int64_t v = 0; v < views; ++v) updates_of_view[v] += touched[v] != 0 ? 1 : 0;
+    for (std::int64_t v = worker.rank(); v < views; v += worker.size()) updates_of_view[v] += touched[v] != 0 ? 1 : 0;
   }
 };
 

@@ -3,7 +3,6 @@
 #define ACCRUE_FINALIZE_SUMMARIZE_HPP
 
 #include <accrue/core/device_scalars.hpp>
-#include <accrue/core/launch_once.hpp>
 #include <accrue/core/norm.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -18,20 +17,10 @@ struct gradient_summary {
   bool finite = true;
 };
 
-/// Adds up partial norms on one thread of the device.
-struct total_partials {
-  norm_order order;
-  norm_partial const* partials;
-  std::int64_t chunks;
-  norm_partial* total;
-  KOKKOS_FUNCTION void operator()(std::int64_t) const { *total = total_of(order, partials, chunks); }
-};
-
-/// Reads partial norms back as a summary of the gradient they were measured on, divided by `divisor`. Cost: one fence.
+/// Reads a total back as a summary of the gradient that it was measured on, divided by `divisor`. Cost: one fence.
 template <class Exec>
-[[nodiscard]] gradient_summary summarize(Exec const& exec, norm_order order, norm_partial const* partials,
-                                         std::int64_t chunks, double divisor, device_scalars<Exec> const& scalars) {
-  launch_once("accrue::finalize::summarize", exec, total_partials{order, partials, chunks, &scalars.data()->total});
+[[nodiscard]] gradient_summary summarize(Exec const& exec, norm_order order, double divisor,
+                                         device_scalars<Exec> const& scalars) {
   norm_partial const total = scalars.read(exec, "accrue::finalize: read the summary").total;
   return {norm_of(order, total, divisor), total.largest / divisor, total.non_finite == 0};
 }

@@ -3,6 +3,7 @@
 #define ACCRUE_PASSES_APPLY_HPP
 
 #include <accrue/core/decision.hpp>
+#include <accrue/core/lanes.hpp>
 #include <accrue/core/scalar.hpp>
 #include <accrue/passes/block.hpp>
 #include <accrue/passes/launch.hpp>
@@ -20,44 +21,83 @@ struct element_state {
   [[nodiscard]] KOKKOS_FUNCTION B& operator[](int word) const { return first[word * words_apart]; }
 };
 
-/// sum / divisor * factor, formed in double and rounded once to the scalar of the buffer.
+#if ACCRUE_HAS_LANES
+/// The same for eight neighbours: `state[0]` are the lanes of the first word.
 template <class B>
-[[nodiscard]] KOKKOS_FUNCTION B quotient(B const& sum, double divisor, double factor) {
-  if constexpr (is_complex_v<B>) {
-    return B(quotient(sum.real(), divisor, factor), quotient(sum.imag(), divisor, factor));
-  } else {
-    return static_cast<B>(static_cast<double>(sum) / divisor * factor);
+struct lane_state {
+  B* first;
+  std::int64_t words_apart;
+  [[nodiscard]] lanes<B>& operator[](int word) const {  // lanes may alias; the arena and its words are aligned
+    return *reinterpret_cast<lanes<B>*>(first + word * words_apart);
   }
-}
+};
+#endif
 
-/// Divides and clips the raw sum: G = S / divisor, times the clip factor, then bounded by value.
-template <class B, class Clip>
-struct finish_element {
-  double divisor;
-  double clip_factor;
-  Clip clip;
-  KOKKOS_FUNCTION B operator()(B const& sum) const { return clip.bounded(quotient(sum, divisor, clip_factor)); }
+/// What turns a raw sum into the gradient: sum / divisor * factor, formed in double and rounded once to the buffer's
+/// scalar. For float the two numbers become one, whose rounding error a float does not see.
+struct quotient_by {
+  double divisor = 1.0;
+  double factor = 1.0;
+  double scale = 1.0;
+
+  quotient_by() = default;
+  KOKKOS_FUNCTION quotient_by(double by, double times) : divisor(by), factor(times), scale(times / by) {}
+
+  template <class B>
+  [[nodiscard]] KOKKOS_FUNCTION B operator()(B const& sum) const {
+    if constexpr (is_complex_v<B>) {
+      return B((*this)(sum.real()), (*this)(sum.imag()));
+    } else if constexpr (sizeof(B) < sizeof(double)) {
+      return static_cast<B>(static_cast<double>(sum) * scale);
+    } else {
+      return sum / divisor * factor;
+    }
+  }
+#if ACCRUE_HAS_LANES
+  [[nodiscard]] ACCRUE_ALWAYS_INLINE lanes<float> operator()(lanes<float> const& sum) const {
+    return lanes_as<float>(lanes_as<double>(sum) * scale);
+  }
+  [[nodiscard]] ACCRUE_ALWAYS_INLINE lanes<double> operator()(lanes<double> const& sum) const {
+    return sum / divisor * factor;
+  }
+#endif
 };
 
-/// Hands one element to a rule: parameter and gradient in the scalar of the buffer, its state by reference.
-template <class P, class B, class Rule, class Finish>
+/// A clip and a rule that take lanes as they take elements, on parameters that lanes can be loaded from.
+template <class P, class B, class Rule, class Clip>
+concept applies_lanes = lane_scalar<P> && lane_scalar<B> && Rule::by_lanes && Clip::by_lanes &&
+    (sizeof(P) > 2 || sizeof(B) == sizeof(float));
+
+/// Divides, clips and hands one element to a rule: parameter and gradient in the scalar of the buffer, its state by
+/// reference. G = S / divisor, times the clip factor, then bounded by value.
+template <class P, class B, class Rule, class Clip>
 struct apply_element {
   B* sum;
+  B* state;
   std::int64_t words_apart;
   Rule rule;
-  Finish finish;
+  Clip clip;
+  quotient_by by;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, P& parameter) const {
-    B const gradient = finish(sum[i]);
-    element_state<B> const state{sum + i + words_apart, words_apart};
+    B const gradient = clip.bounded(by(sum[i]));
     if constexpr (requires { rule.keep(sum[i], gradient); }) {
       rule.keep(sum[i], gradient);
     } else {
       B value = B(widen(parameter));
-      rule(value, gradient, state);
+      rule(value, gradient, element_state<B>{state + i, words_apart});
       parameter = narrow<P>(value);
     }
   }
+
+#if ACCRUE_HAS_LANES
+  ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t i, P* parameter) const requires(applies_lanes<P, B, Rule, Clip>) {
+    lanes<B> const gradient = clip.bounded(by(load_lanes(sum + i)));
+    lanes<B> value = lanes_as<B>(load_lanes(parameter));
+    rule(value, gradient, lane_state<B>{state + i, words_apart});
+    store_lanes(lanes_as<accumulation_scalar_t<P>>(value), parameter);
+  }
+#endif
 };
 
 /// A rule for every parameter group, chosen by number; one after the other, because std::tuple has no device functions.
@@ -87,43 +127,54 @@ struct rule_list<Rule, Next, Rest...> {
   }
 };
 
-/// The update pass: reads the buffer, writes parameters and state. Returns at once where the decision is not to apply,
-/// and passes over views that no microbatch of the group touched.
-template <class P, class B, class Rules, class Clip>
+/// The update pass: reads the buffer, writes parameters and state. Every worker settles the decision for itself, from
+/// the same few numbers; the last one enters it in the record. Where it is not to apply nothing else is touched, and
+/// views that no microbatch of the group touched are passed over.
+template <class P, class B, class Rules, class Clip, class Decide>
 struct apply_chunk {
   chunk const* chunks;
   strided const* parameters;
+  strided const* sums;
   placement const* placements;
   std::uint8_t const* touched;
-  std::int64_t const* updates_of_view;  ///< this one included
-  B* buffer;
+  std::int64_t const* updates_of_view;  ///< before this one
+  B* state;
   std::int64_t words_apart;
-  decision const* verdict;
   Rules rules;
   Clip clip;
+  Decide decide;
+  exit_gate gate;
 
   template <class Worker>
   struct with_rule {
     apply_chunk const& pass;
     chunk part;
+    quotient_by by;
     Worker worker;
 
     template <class Rule>
     KOKKOS_FUNCTION void operator()(Rule const& rule) const {
-      auto const element_rule = rule.template for_update<real_t<B>>(pass.updates_of_view[part.view]);
+      auto const element_rule = rule.template for_update<real_t<B>>(pass.updates_of_view[part.view] + 1);
       using element_rule_type = std::remove_const_t<decltype(element_rule)>;
-      finish_element<B, Clip> const finish{pass.verdict->divisor, pass.verdict->clip_factor, pass.clip};
       walk<P>(pass.parameters[part.view], part, worker,
-              apply_element<P, B, element_rule_type, finish_element<B, Clip>>{
-                  pass.buffer + pass.placements[part.view].begin, pass.words_apart, element_rule, finish});
+              apply_element<P, B, element_rule_type, Clip>{static_cast<B*>(pass.sums[part.view].data),
+                                                           pass.state + pass.placements[part.view].begin,
+                                                           pass.words_apart, element_rule, pass.clip, by});
     }
   };
 
+  [[nodiscard]] KOKKOS_FUNCTION decision enter() const { return decide.settle(); }
+
   template <class Worker>
-  KOKKOS_FUNCTION void operator()(std::int64_t c, Worker worker) const {
+  KOKKOS_FUNCTION void operator()(decision const& verdict, std::int64_t c, Worker worker) const {
     chunk const part = chunks[c];
-    if (verdict->apply == 0 || touched[part.view] == 0) return;
-    rules.visit(placements[part.view].group, with_rule<Worker>{*this, part, worker});
+    if (verdict.apply == 0 || touched[part.view] == 0) return;
+    quotient_by const by(verdict.divisor, verdict.clip_factor);
+    rules.visit(placements[part.view].group, with_rule<Worker>{*this, part, by, worker});
+  }
+  template <class Worker>
+  KOKKOS_FUNCTION void leave(Worker worker) const {
+    decide.enter_record(worker);
   }
 };
 

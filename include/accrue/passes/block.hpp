@@ -7,6 +7,7 @@
 #include <accrue/core/strided.hpp>
 #include <accrue/passes/chunk_table.hpp>
 #include <accrue/passes/device_table.hpp>
+#include <accrue/passes/launch.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -40,13 +41,17 @@ struct block {
   device_array<B, Exec> arena;   ///< the buffer, then the words of state
 
   device_table<chunk, Exec> chunks;
+  device_table<share, Exec> shares;  ///< one for each thread of a host
   device_table<strided, Exec> parameters;
   device_table<strided, Exec> sums;       ///< the buffer's part of each view
   device_table<strided, Exec> gradients;  ///< of the last contribution
   device_table<placement, Exec> placements;
 
-  [[nodiscard]] std::int64_t chunk_count() const { return static_cast<std::int64_t>(chunks.size()); }
-  [[nodiscard]] B* buffer() const { return arena.data(); }
+  [[nodiscard]] chunk_list list() const {
+    return {chunks.data(), shares.data(), static_cast<std::int64_t>(chunks.size()),
+            static_cast<std::int64_t>(shares.size())};
+  }
+  [[nodiscard]] B* state() const { return arena.data() + words_apart; }
 
   /// Lays out the arena. Cost: allocates; the state begins at zero, the buffer needs no clearing.
   void lay_out(Exec const& exec, std::vector<view_entry> const& views, int state_words) {
@@ -65,7 +70,9 @@ struct block {
     for (std::size_t v = 0; v < views.size(); ++v)
       kept[v] = run_of(arena.data() + places[v].begin, sizes[v], scalar_id<B>());
 
-    chunks = {exec, "accrue::passes::chunks", cut_into_chunks(sizes)};
+    std::vector<chunk> cut = cut_into_chunks(sizes);
+    shares = {exec, "accrue::passes::shares", cut_into_shares(cut, runs_on_host_v<Exec> ? exec.concurrency() : 1)};
+    chunks = {exec, "accrue::passes::chunks", std::move(cut)};
     parameters = {exec, "accrue::passes::parameters", std::move(where)};
     sums = {exec, "accrue::passes::sums", std::move(kept)};
     gradients = {exec, "accrue::passes::gradients", std::vector<strided>(views.size())};

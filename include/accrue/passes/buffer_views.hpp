@@ -26,7 +26,7 @@ template <std::size_t I, class Model>
   std::size_t number = model.template first_view<I>();
   auto const next = [&] {
     directory_entry const& entry = model.directory()[number++];
-    return view(from.buffer() + from.placements[entry.local].begin, layout_of(packed(entry.shape, entry.order)));
+    return view(static_cast<buffer_scalar*>(from.sums[entry.local].data), layout_of(packed(entry.shape, entry.order)));
   };
   if constexpr (Kokkos::is_view_v<item>) {
     return next();
@@ -58,9 +58,9 @@ template <class B>
 struct copy_quotient {
   B const* sum;
   B* copy;
-  double divisor;
+  quotient_by by;
   bool touched;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const { copy[i] = touched ? quotient(sum[i], divisor, 1.0) : B{}; }
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { copy[i] = touched ? by(sum[i]) : B{}; }
 };
 
 /// A copy of an item's sums over a divisor, in the layout of the buffer; zero where untouched. Allocates and fences.
@@ -75,7 +75,7 @@ template <std::size_t I, class Model, class Exec>
         Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "accrue::snapshot"), from.layout());
     Kokkos::parallel_for("accrue::accumulate::snapshot",
                          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, from.size()),
-                         copy_quotient<typename view::value_type>{from.data(), copy.data(), divisor,
+                         copy_quotient<typename view::value_type>{from.data(), copy.data(), quotient_by(divisor, 1.0),
                                                                   model.is_touched(model.template first_view<I>())});
     exec.fence("accrue::snapshot");
     return copy;

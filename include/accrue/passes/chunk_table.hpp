@@ -14,6 +14,7 @@ struct chunk {
   std::int64_t begin;
   std::int64_t end;
   std::int32_t view;
+  friend bool operator==(chunk const&, chunk const&) = default;
 };
 
 /// Elements of a full chunk: 64 KiB of floats stay in the second-level cache.
@@ -28,6 +29,36 @@ inline constexpr std::int64_t chunk_elements = 16 * 1024;
     }
   }
   return chunks;
+}
+
+/// Consecutive chunks, from `begin` to before `end`: the part of one host thread.
+struct share {
+  std::int64_t begin;
+  std::int64_t end;
+  friend bool operator==(share const&, share const&) = default;
+};
+
+/// Cuts chunks into shares of about equal work, counted in elements and something for each chunk; at least one share.
+[[nodiscard]] inline std::vector<share> cut_into_shares(std::vector<chunk> const& chunks, std::int64_t shares) {
+  constexpr std::int64_t cost_of_chunk = 64;
+  auto const work = [](chunk const& c) { return c.end - c.begin + cost_of_chunk; };
+  std::int64_t total = 0;
+  for (chunk const& c : chunks) total += work(c);
+
+  std::vector<share> cut;
+  std::int64_t const count = std::max<std::int64_t>(shares, 1);
+  std::int64_t done = 0;
+  std::int64_t at = 0;
+  auto const last = static_cast<std::int64_t>(chunks.size());
+  for (std::int64_t s = 1; s <= count; ++s) {
+    std::int64_t const begin = at;
+    double const until = static_cast<double>(total) * (static_cast<double>(s) / static_cast<double>(count));
+    while (at < last && (s == count ||
+                         static_cast<double>(done) + 0.5 * static_cast<double>(work(chunks[std::size_t(at)])) <= until))
+      done += work(chunks[static_cast<std::size_t>(at++)]);
+    cut.push_back({begin, at});
+  }
+  return cut;
 }
 
 }  // namespace accrue

@@ -3,108 +3,89 @@
 #define ACCRUE_PASSES_LAUNCH_HPP
 
 #include <accrue/core/device_array.hpp>
-#include <accrue/core/strided.hpp>
 #include <accrue/passes/chunk_table.hpp>
+#include <accrue/passes/walk.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <string>
 
-// Elements of a chunk do not depend on each other: what the buffer holds is no part of a gradient.
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__CUDACC__)
-#define ACCRUE_INDEPENDENT_ITERATIONS
-#elif defined(__clang__)
-#define ACCRUE_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define ACCRUE_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
-#else
-#define ACCRUE_INDEPENDENT_ITERATIONS
-#endif
-
 namespace accrue {
 
-/// One host thread that has a chunk to itself.
-struct lone_worker {
-  static constexpr bool alone = true;
-  [[nodiscard]] static KOKKOS_FUNCTION constexpr std::int64_t rank() { return 0; }
-  [[nodiscard]] static KOKKOS_FUNCTION constexpr std::int64_t size() { return 1; }
-};
+/// The chunks of a block as a launch takes them: cut on the host into one share for each thread.
+struct chunk_list {
+  chunk const* chunks;
+  share const* shares;
+  std::int64_t chunk_count;
+  std::int64_t share_count;
 
-/// One of the device threads that share a chunk; neighbours take neighbouring elements.
-struct team_worker {
-  static constexpr bool alone = false;
-  std::int64_t rank_;
-  std::int64_t size_;
-  [[nodiscard]] KOKKOS_FUNCTION std::int64_t rank() const { return rank_; }
-  [[nodiscard]] KOKKOS_FUNCTION std::int64_t size() const { return size_; }
-};
-
-/// A visit that carries something from one element to the next: its iterations are not independent.
-template <class Visit>
-concept sums_up = requires {
-  requires Visit::carries;
-};
-
-/// Calls `visit(i, element)` for this worker's share of the elements of a chunk.
-///
-/// Cost: contiguous views are walked at full speed; strided ones by runs along their fastest axis on the host, and by
-/// index arithmetic per element on a device.
-template <class T, class Worker, class Visit>
-KOKKOS_FUNCTION void walk(strided const& view, chunk const& part, Worker worker, Visit const& visit_in) {
-  T* const data = static_cast<T*>(view.data);
-  Visit const visit = visit_in;  // a copy whose members cannot alias the elements
-  if (view.contiguous()) {
-    if constexpr (sums_up<Visit>) {
-      for (std::int64_t i = part.begin + worker.rank(); i < part.end; i += worker.size()) visit(i, data[i]);
-    } else {
-      ACCRUE_INDEPENDENT_ITERATIONS
-      for (std::int64_t i = part.begin + worker.rank(); i < part.end; i += worker.size()) visit(i, data[i]);
-    }
-  } else if constexpr (Worker::alone) {
-    strided::axis const fastest = view.axes[view.rank - 1];
-    for (std::int64_t i = part.begin; i < part.end;) {
-      std::int64_t const run = Kokkos::min(fastest.extent - i % fastest.extent, part.end - i);
-      T* const start = data + view.offset(i);
-      if constexpr (sums_up<Visit>) {
-        for (std::int64_t j = 0; j < run; ++j) visit(i + j, start[j * fastest.stride]);
-      } else {
-        ACCRUE_INDEPENDENT_ITERATIONS
-        for (std::int64_t j = 0; j < run; ++j) visit(i + j, start[j * fastest.stride]);
-      }
-      i += run;
-    }
-  } else {
-    for (std::int64_t i = part.begin + worker.rank(); i < part.end; i += worker.size()) visit(i, data[view.offset(i)]);
+  /// How many workers a launch over this list has.
+  template <class Exec>
+  [[nodiscard]] std::int64_t workers() const {
+    return runs_on_host_v<Exec> ? share_count : Kokkos::max<std::int64_t>(chunk_count, 1);
   }
-}
-
-/// Runs a body on a host thread.
-template <class Body>
-struct alone_on_chunk {
-  Body body;
-  KOKKOS_FUNCTION void operator()(std::int64_t c) const { body(c, lone_worker{}); }
 };
 
-/// Runs a body on a team of device threads.
+/// Where the workers of a pass check out; the last one of all its launches finds everybody's work done.
+///
+/// Order: the launches of one pass run on one instance. The last worker sets the count back for the next pass.
+struct exit_gate {
+  std::int64_t* out = nullptr;  ///< on the device; 0 between passes
+  std::int64_t expected = 0;    ///< workers of all launches; 0: nobody checks out
+
+  [[nodiscard]] KOKKOS_FUNCTION bool last_one_out() const {
+    if (expected == 0) return false;
+    Kokkos::memory_fence();
+    bool const last = Kokkos::atomic_fetch_add(out, std::int64_t{1}) == expected - 1;
+    if (last) *out = 0;
+    Kokkos::memory_fence();
+    return last;
+  }
+};
+
+/// Runs a body on a host thread, over its share of the chunks.
 template <class Body>
-struct team_on_chunk {
+struct on_share {
   Body body;
+  chunk_list list;
+  KOKKOS_FUNCTION void operator()(std::int64_t s) const {
+    auto const known = body.enter();
+    for (std::int64_t c = list.shares[s].begin; c < list.shares[s].end; ++c) body(known, c, lone_worker{});
+    if (body.gate.last_one_out()) body.leave(lone_worker{});
+  }
+};
+
+/// Runs a body on a team of device threads, for one chunk.
+template <class Body>
+struct in_team {
+  Body body;
+  chunk_list list;
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    body(member.league_rank(), team_worker{member.team_rank(), member.team_size()});
+    team_worker<Member> const worker{member};
+    if (member.league_rank() < list.chunk_count) body(body.enter(), member.league_rank(), worker);
+    member.team_barrier();
+    int last = 0;
+    Kokkos::single(
+        Kokkos::PerTeam(member), [&](int& answer) { answer = body.gate.last_one_out() ? 1 : 0; }, last);
+    if (last != 0) body.leave(worker);
   }
 };
 
-/// Launches `body(chunk number, worker)` for every chunk: one kernel, on the given instance, without a fence.
+/// Launches a body over all chunks of a list: one kernel, on the given instance, without a fence.
+///
+/// The body has `enter()`, what a worker finds out once; `body(what enter gave, chunk number, worker)`; a `gate`; and
+/// `leave(worker)` for the last worker of the pass.
 template <class Exec, class Body>
-void for_each_chunk(std::string const& label, Exec const& exec, std::int64_t chunks, Body const& body) {
-  if (chunks == 0) return;
+void for_each_chunk(std::string const& label, Exec const& exec, chunk_list const& list, Body const& body) {
+  if (list.chunk_count == 0 && body.gate.expected == 0) return;
   if constexpr (runs_on_host_v<Exec>) {
     using policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
-    Kokkos::parallel_for(label, policy(exec, 0, chunks), alone_on_chunk<Body>{body});
+    Kokkos::parallel_for(label, policy(exec, 0, list.share_count), on_share<Body>{body, list});
   } else {
     using policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-    Kokkos::parallel_for(label, policy(exec, static_cast<int>(chunks), Kokkos::AUTO), team_on_chunk<Body>{body});
+    auto const teams = static_cast<int>(list.workers<Exec>());
+    Kokkos::parallel_for(label, policy(exec, teams, Kokkos::AUTO), in_team<Body>{body, list});
   }
 }
 

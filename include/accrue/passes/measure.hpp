@@ -2,6 +2,7 @@
 #ifndef ACCRUE_PASSES_MEASURE_HPP
 #define ACCRUE_PASSES_MEASURE_HPP
 
+#include <accrue/core/lanes.hpp>
 #include <accrue/core/norm.hpp>
 #include <accrue/core/scalar.hpp>
 #include <accrue/passes/launch.hpp>
@@ -11,6 +12,40 @@
 #include <string>
 
 namespace accrue {
+
+/// A sum of squares of real numbers, formed in double.
+///
+/// Guarantee: not finite if and only if an element is not, or its square leaves the range of double, which a float's
+/// does not. Cost: as good as none beside reading the elements.
+struct square_sum {
+#if ACCRUE_HAS_LANES
+  lanes<double> side_by_side{0.0};
+  template <class Real>
+  ACCRUE_ALWAYS_INLINE void add(lanes<Real> const& x) {
+    lanes<double> const wide = lanes_as<double>(x);
+    side_by_side += wide * wide;
+  }
+#endif
+  double rest = 0.0;
+
+  KOKKOS_FUNCTION void add(double x) { rest += x * x; }
+  KOKKOS_FUNCTION void add(float x) { add(static_cast<double>(x)); }
+
+  [[nodiscard]] KOKKOS_FUNCTION double total() const {
+#if ACCRUE_HAS_LANES
+    lanes<double> const& s = side_by_side;
+    return (((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))) + rest;
+#else
+    return rest;
+#endif
+  }
+};
+
+/// Whether a sum of squares is what it should be: nothing overflowed or vanished, and every element is finite.
+template <class T>
+[[nodiscard]] KOKKOS_FUNCTION bool squares_hold(double sum) {
+  return is_finite(sum) && (sizeof(T) < sizeof(double) || sum > 1e-280);
+}
 
 namespace detail {
 
@@ -24,20 +59,29 @@ template <class T>
   }
 }
 
+template <class T>
+struct add_squares {
+  static constexpr bool carries = true;
+  square_sum squares{};
+  KOKKOS_FUNCTION void operator()(std::int64_t, T const& x) { squares.add(widen(x)); }
+#if ACCRUE_HAS_LANES
+  ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t, T const* x) requires(lane_scalar<T>) { squares.add(load_lanes(x)); }
+#endif
+};
+
 /// Sums powers over a worker's share; eight sums side by side, because one would wait for itself at every element.
 template <class T, int Lanes>
 struct add_powers {
   static constexpr bool carries = true;
   norm_order order;
-  double* sums;
-  double* largest;
-  std::int32_t* non_finite;
+  double sums[Lanes]{};
+  double largest[Lanes]{};
+  std::int32_t non_finite[Lanes]{};
 
-  KOKKOS_FUNCTION void operator()(std::int64_t i, T const& x) const {
+  KOKKOS_FUNCTION void operator()(std::int64_t i, T const& x) {
     int const lane = static_cast<int>(i % Lanes);
     double const modulus = modulus_of(x);
-    double const power = order.power(modulus);
-    sums[lane] += power;
+    sums[lane] += order.power(modulus);
     largest[lane] = larger(largest[lane], modulus);
     non_finite[lane] |= is_finite(x) ? 0 : 1;
   }
@@ -49,32 +93,10 @@ struct add_rescaled_powers {
   static constexpr bool carries = true;
   norm_order order;
   rescale scaled;
-  double* sum;
+  double sum = 0.0;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t, T const& x) const { *sum += order.power(scaled(modulus_of(x))); }
+  KOKKOS_FUNCTION void operator()(std::int64_t, T const& x) { sum += order.power(scaled(modulus_of(x))); }
 };
-
-template <class T, class Worker>
-[[nodiscard]] KOKKOS_FUNCTION norm_partial measure_share(norm_order order, strided const& view, chunk const& part,
-                                                         Worker worker) {
-  constexpr int lanes = Worker::alone ? 8 : 1;
-  double sums[lanes]{};
-  double largest[lanes]{};
-  std::int32_t non_finite[lanes]{};
-  walk<T const>(view, part, worker, add_powers<T, lanes>{order, sums, largest, non_finite});
-  norm_partial share;
-  for (int lane = 0; lane < lanes; ++lane) {
-    share.sum += sums[lane];
-    share.largest = larger(share.largest, largest[lane]);
-    share.non_finite |= non_finite[lane];
-  }
-  if (needs_rescaling(order, share)) {
-    share.exponent = exponent_of(share.largest);
-    share.sum = 0.0;
-    walk<T const>(view, part, worker, add_rescaled_powers<T>{order, rescale(share.exponent), &share.sum});
-  }
-  return share;
-}
 
 }  // namespace detail
 
@@ -94,65 +116,95 @@ struct merge_partials {
   [[nodiscard]] KOKKOS_FUNCTION bool references_scalar() const { return true; }
 };
 
-/// Writes one partial norm per chunk; views without data of scalar `T` give zero.
+/// What a pass that measures needs: the norm, and where its parts go, one for each chunk of the model.
+struct measuring {
+  norm_order order{};
+  bool thoroughly = false;           ///< the largest modulus is wanted as well
+  norm_partial* partials = nullptr;  ///< of the block; null where nothing is measured
+  norm_partial const* all = nullptr;
+  std::int64_t chunks = 0;
+  norm_partial* total = nullptr;
+
+  [[nodiscard]] KOKKOS_FUNCTION bool asked() const { return partials != nullptr; }
+  [[nodiscard]] KOKKOS_FUNCTION bool by_squares() const { return asked() && order.p == 2.0 && !thoroughly; }
+
+  /// This worker's part of the norm of a chunk.
+  template <class T, class Worker>
+  [[nodiscard]] KOKKOS_FUNCTION norm_partial share(strided const& view, chunk const& part, Worker worker) const {
+    if constexpr (!is_complex_v<T>) {
+      if (by_squares()) {
+        double const sum = walk<T const>(view, part, worker, detail::add_squares<T>{}).squares.total();
+        if (squares_hold<T>(sum)) return norm_partial{sum};
+      }
+    }
+    return thorough_share<T>(view, part, worker);
+  }
+
+  /// The same for any order, with the largest modulus, and where squares do not hold.
+  template <class T, class Worker>
+  [[nodiscard]] KOKKOS_FUNCTION norm_partial thorough_share(strided const& view, chunk const& part,
+                                                            Worker worker) const {
+    constexpr int lanes = Worker::alone ? 8 : 1;
+    auto const found = walk<T const>(view, part, worker, detail::add_powers<T, lanes>{order});
+    norm_partial share;
+    for (int lane = 0; lane < lanes; ++lane) {
+      share.sum += found.sums[lane];
+      share.largest = larger(share.largest, found.largest[lane]);
+      share.non_finite |= found.non_finite[lane];
+    }
+    if (needs_rescaling(order, share)) {
+      share.exponent = exponent_of(share.largest);
+      share.sum = walk<T const>(view, part, worker, detail::add_rescaled_powers<T>{order, rescale(share.exponent)}).sum;
+    }
+    return share;
+  }
+
+  /// Enters the norm of a chunk, to which every worker of its team brings a share.
+  template <class Worker>
+  KOKKOS_FUNCTION void put(std::int64_t c, norm_partial share, Worker worker) const {
+    worker.reduce(merge_partials{&share, order});
+    if (worker.rank() == 0) partials[c] = share;
+  }
+
+  /// Adds up all chunks, once they are there: on a host in their order, on a device in a fixed tree.
+  template <class Worker>
+  KOKKOS_FUNCTION void total_up(Worker worker) const {
+    norm_partial sum;
+    for (std::int64_t c = worker.rank(); c < chunks; c += worker.size()) sum = merged(order, sum, all[c]);
+    worker.reduce(merge_partials{&sum, order});
+    if (worker.rank() == 0) *total = sum;
+  }
+};
+
+/// Reads the views of scalar `T`: sums of powers and finite check, chunk by chunk; views without data give zero.
+///
+/// Guarantee: for a given machine and build, the norm does not depend on the number of threads.
 template <class T>
 struct measure_chunk {
   chunk const* chunks;
   strided const* views;
   std::uint8_t const* touched;  ///< may be null: all are
   std::int32_t scalar;
-  bool clears_absent;  ///< this launch also writes zero for views that have no data of any scalar
-  norm_order order;
-  norm_partial* partials;
+  bool takes_absent;  ///< this launch also writes zero for views that have no data of any scalar
+  measuring measured;
+  exit_gate gate;
+
+  struct nothing {};
+  [[nodiscard]] KOKKOS_FUNCTION nothing enter() const { return {}; }
 
   template <class Worker>
-  [[nodiscard]] KOKKOS_FUNCTION norm_partial share(std::int64_t c, Worker worker) const {
+  KOKKOS_FUNCTION void operator()(nothing, std::int64_t c, Worker worker) const {
     chunk const part = chunks[c];
     strided const& view = views[part.view];
+    if (view.scalar != scalar && !(takes_absent && view.scalar < 0)) return;
     bool const there = view.scalar == scalar && (touched == nullptr || touched[part.view] != 0);
-    return there ? detail::measure_share<T>(order, view, part, worker) : norm_partial{};
+    measured.put(c, there ? measured.share<T>(view, part, worker) : norm_partial{}, worker);
   }
-  [[nodiscard]] KOKKOS_FUNCTION bool measures(std::int64_t c) const {
-    std::int32_t const found = views[chunks[c].view].scalar;
-    return found == scalar || (clears_absent && found == -1);
-  }
-};
-
-template <class T>
-struct measure_chunk_alone {
-  measure_chunk<T> body;
-  KOKKOS_FUNCTION void operator()(std::int64_t c) const {
-    if (body.measures(c)) body.partials[c] = body.share(c, lone_worker{});
+  template <class Worker>
+  KOKKOS_FUNCTION void leave(Worker worker) const {
+    measured.total_up(worker);
   }
 };
-
-template <class T>
-struct measure_chunk_in_team {
-  measure_chunk<T> body;
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    std::int64_t const c = member.league_rank();
-    if (!body.measures(c)) return;
-    norm_partial total = body.share(c, team_worker{member.team_rank(), member.team_size()});
-    member.team_reduce(merge_partials{&total, body.order});
-    if (member.team_rank() == 0) body.partials[c] = total;
-  }
-};
-
-/// Launches one read of the views of scalar `T`: sums of powers, largest modulus and finite check, chunk by chunk.
-///
-/// Guarantee: for a given machine and build, the partials do not depend on the number of threads.
-template <class T, class Exec>
-void measure(std::string const& label, Exec const& exec, std::int64_t chunks, measure_chunk<T> const& body) {
-  if (chunks == 0) return;
-  if constexpr (runs_on_host_v<Exec>) {
-    using policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
-    Kokkos::parallel_for(label, policy(exec, 0, chunks), measure_chunk_alone<T>{body});
-  } else {
-    using policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-    Kokkos::parallel_for(label, policy(exec, static_cast<int>(chunks), Kokkos::AUTO), measure_chunk_in_team<T>{body});
-  }
-}
 
 }  // namespace accrue
 #endif

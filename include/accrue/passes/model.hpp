@@ -20,6 +20,15 @@ namespace accrue {
 template <class Exec, class Summation, class Set>
 class model;
 
+/// A norm that a pass is to measure on the way, and where its total goes on the device.
+struct norm_request {
+  norm_order order{};
+  norm_partial* total = nullptr;
+  std::int64_t* workers_gone = nullptr;  ///< see exit_gate
+  bool thoroughly = false;               ///< with the largest modulus
+  explicit operator bool() const { return total != nullptr; }
+};
+
 /// The views of a model with their buffer, state and tables; launches the passes over all of them.
 ///
 /// Guarantee: one launch per pass and pair of scalar types, whatever the number of views; after construction nothing
@@ -51,7 +60,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
       each.first_chunk = chunks_;
       directory_.number_block(b, views);
       views += entries[b++].size();
-      chunks_ += each.chunk_count();
+      chunks_ += each.list().chunk_count;
     });
     touched_ = {exec, "accrue::passes::touched", std::vector<std::uint8_t>(views, 0)};
     updates_of_view_ = {exec, "accrue::passes::updates_of_view", views};
@@ -61,7 +70,6 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   [[nodiscard]] set_type const& set() const { return set_; }
   [[nodiscard]] view_directory const& directory() const { return directory_; }
   [[nodiscard]] std::int64_t chunk_count() const { return chunks_; }
-  [[nodiscard]] norm_partial const* partials() const { return partials_.data(); }
   [[nodiscard]] std::int64_t* updates_of_view() const { return updates_of_view_.data(); }
   [[nodiscard]] std::uint8_t const* touched() const { return touched_.data(); }
 
@@ -117,59 +125,67 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     }
   }
 
-  /// Adds the contribution that was checked last; `weigh_for(type of the buffer's scalar)` maps its elements.
+  /// Adds the contribution that was checked last; `weigh_for(type of the buffer's scalar)` maps its elements. Where a
+  /// norm is `wanted`, of the sums with this contribution in them, it is measured in the same pass.
   template <class Contribution, class WeighFor>
-  void add(std::string const& label, Exec const& exec, WeighFor const& weigh_for) {
+  void add(std::string const& label, Exec const& exec, WeighFor const& weigh_for, norm_request const& wanted = {}) {
     first_touch const first = bind(exec);
+    if (wanted) touched_.upload(exec);
+    exit_gate const gate = wanted ? gate_of_launches<Contribution>(wanted) : exit_gate{};
     for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
+      using found = gradient_scalars<P, set_type, Contribution>;
       auto const weigh = weigh_for(std::type_identity<B>{});
       using weigh_type = std::remove_const_t<decltype(weigh)>;
-      gradient_scalars<P, set_type, Contribution>::for_each([&]<class G>(std::type_identity<G>) {
-        for_each_chunk(label, exec, each.chunk_count(),
-                       add_chunk<G, B, weigh_type>{each.chunks.data(), each.gradients.data(), each.placements.data(),
-                                                   touched_.data() + each.first_view, each.buffer(), weigh,
-                                                   scalar_id<G>(), first});
+      bool takes_absent = true;
+      found::for_each([&]<class G>(std::type_identity<G>) {
+        for_each_chunk(
+            label, exec, each.list(),
+            add_chunk<G, B, weigh_type>{each.chunks.data(), each.gradients.data(), each.sums.data(),
+                                        touched_.data() + each.first_view, weigh, first, scalar_id<G>(),
+                                        std::exchange(takes_absent, false), measuring_of(each, wanted), gate});
       });
+      if (found::size == 0 && wanted) measure_block_of_sums(label, exec, each, wanted, gate);
     });
     touch();
   }
 
-  /// Measures the contribution that was checked last, into `partials()`.
+  /// Measures the contribution that was checked last.
   template <class Contribution>
-  void measure_contribution(std::string const& label, Exec const& exec, norm_order order) {
+  void measure_contribution(std::string const& label, Exec const& exec, norm_request const& wanted) {
     bind(exec);
+    exit_gate const gate = gate_of_launches<Contribution>(wanted);
     for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
       using found = gradient_scalars<P, set_type, Contribution>;
       using read = std::conditional_t<found::size == 0, type_list<B>, found>;
-      bool clears_absent = true;
+      bool takes_absent = true;
       read::for_each([&]<class G>(std::type_identity<G>) {
-        measure(label, exec, each.chunk_count(),
-                measure_chunk<G>{each.chunks.data(), each.gradients.data(), nullptr, scalar_id<G>(),
-                                 std::exchange(clears_absent, false), order, partials_.data() + each.first_chunk});
+        for_each_chunk(label, exec, each.list(),
+                       measure_chunk<G>{each.chunks.data(), each.gradients.data(), nullptr, scalar_id<G>(),
+                                        std::exchange(takes_absent, false), measuring_of(each, wanted), gate});
       });
     });
   }
 
-  /// Measures the raw sums of the touched views, into `partials()`.
-  void measure_sums(std::string const& label, Exec const& exec, norm_order order) {
+  /// Measures the raw sums of the touched views.
+  void measure_sums(std::string const& label, Exec const& exec, norm_request const& wanted) {
     touched_.upload(exec);
-    for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
-      measure(label, exec, each.chunk_count(),
-              measure_chunk<B>{each.chunks.data(), each.sums.data(), touched_.data() + each.first_view, scalar_id<B>(),
-                               false, order, partials_.data() + each.first_chunk});
-    });
+    exit_gate const gate = gate_of_launches<void>(wanted);
+    for_each_block([&](auto& each) { measure_block_of_sums(label, exec, each, wanted, gate); });
   }
 
   /// Runs the update pass with one rule per parameter group.
-  template <class Rules, class Clip>
-  void apply(std::string const& label, Exec const& exec, decision const* verdict, Rules const& rules,
-             Clip const& clip) {
+  template <class Rules, class Clip, class Decide>
+  void apply(std::string const& label, Exec const& exec, Rules const& rules, Clip const& clip, Decide const& decide,
+             std::int64_t* workers_gone) {
+    touched_.upload(exec);
+    exit_gate gate{workers_gone, 0};
+    for_each_block([&](auto& each) { gate.expected += each.list().template workers<Exec>(); });
     for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
-      for_each_chunk(
-          label, exec, each.chunk_count(),
-          apply_chunk<P, B, Rules, Clip>{each.chunks.data(), each.parameters.data(), each.placements.data(),
-                                         touched_.data() + each.first_view, updates_of_view_.data() + each.first_view,
-                                         each.buffer(), each.words_apart, verdict, rules, clip});
+      for_each_chunk(label, exec, each.list(),
+                     apply_chunk<P, B, Rules, Clip, Decide>{
+                         each.chunks.data(), each.parameters.data(), each.sums.data(), each.placements.data(),
+                         touched_.data() + each.first_view, updates_of_view_.data() + each.first_view, each.state(),
+                         each.words_apart, rules, clip, decide, gate});
     });
   }
 
@@ -196,6 +212,30 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
       index += found ? 0 : 1;
     });
     return index;
+  }
+
+  template <class Block>
+  [[nodiscard]] measuring measuring_of(Block const& each, norm_request const& wanted) const {
+    if (!wanted) return {};
+    return {wanted.order,     wanted.thoroughly, partials_.data() + each.first_chunk,
+            partials_.data(), chunks_,           wanted.total};
+  }
+  template <class P, class B>
+  void measure_block_of_sums(std::string const& label, Exec const& exec, block<Exec, P, B>& each,
+                             norm_request const& wanted, exit_gate const& gate) {
+    for_each_chunk(label, exec, each.list(),
+                   measure_chunk<B>{each.chunks.data(), each.sums.data(), touched_.data() + each.first_view,
+                                    scalar_id<B>(), false, measuring_of(each, wanted), gate});
+  }
+  /// The workers of a pass that has one launch for each pair of scalars, and one for a block without gradients.
+  template <class Contribution>
+  [[nodiscard]] exit_gate gate_of_launches(norm_request const& wanted) {
+    exit_gate gate{wanted.workers_gone, 0};
+    for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
+      constexpr std::size_t launches = gradient_scalars<P, set_type, Contribution>::size;
+      gate.expected += each.list().template workers<Exec>() * static_cast<std::int64_t>(launches > 0 ? launches : 1);
+    });
+    return gate;
   }
 
   /// Writes the gradients that were checked last into the tables of the blocks.

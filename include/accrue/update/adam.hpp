@@ -2,6 +2,7 @@
 #ifndef ACCRUE_UPDATE_ADAM_HPP
 #define ACCRUE_UPDATE_ADAM_HPP
 
+#include <accrue/core/lanes.hpp>
 #include <accrue/core/scalar.hpp>
 #include <accrue/update/update_policy.hpp>
 
@@ -17,18 +18,19 @@ namespace detail {
 /// rate = learning_rate / (1 - beta1^n) and root2 = sqrt(1 - beta2^n). AMSGrad takes the largest v seen.
 template <class Real>
 struct adam_rule {
+  static constexpr bool by_lanes = true;
   Real rate;
   Real fresh1;
   Real beta2;
   Real fresh2;
-  Real root2;
+  Real inverse_root2;
   Real epsilon;
   Real coupled_decay;
   Real kept;  ///< 1 - learning_rate * weight_decay, where the decay is decoupled
   bool amsgrad;
 
   template <class T, class State>
-  KOKKOS_FUNCTION void operator()(T& theta, T const& gradient, State const& state) const {
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(T& theta, T const& gradient, State const& state) const {
     if constexpr (is_complex_v<T>) {  // each part has a moment of its own, as in PyTorch
       T m = state[0], v = state[1], peak = amsgrad ? state[2] : T{};
       part(theta.real(), gradient.real(), m.real(), v.real(), peak.real());
@@ -38,18 +40,19 @@ struct adam_rule {
     } else if (amsgrad) {
       part(theta, gradient, state[0], state[1], state[2]);
     } else {
-      Real none{};
+      T none{};
       part(theta, gradient, state[0], state[1], none);
     }
   }
 
  private:
-  KOKKOS_FUNCTION void part(Real& theta, Real gradient, Real& m, Real& v, Real& peak) const {
-    Real const g = gradient + coupled_decay * theta;
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION void part(T& theta, T const& gradient, T& m, T& v, T& peak) const {
+    T const g = gradient + coupled_decay * theta;
     m += fresh1 * (g - m);
     v = beta2 * v + fresh2 * g * g;
-    if (amsgrad) peak = v > peak ? v : peak;
-    theta = kept * theta - rate * m / (Kokkos::sqrt(amsgrad ? peak : v) / root2 + epsilon);
+    if (amsgrad) peak = larger_of(peak, v);
+    theta = kept * theta - rate * m / (root_of(amsgrad ? peak : v) * inverse_root2 + epsilon);
   }
 };
 
@@ -61,7 +64,7 @@ template <class Real, class Policy>
           static_cast<Real>(1.0 - p.beta1),
           static_cast<Real>(p.beta2),
           static_cast<Real>(1.0 - p.beta2),
-          static_cast<Real>(Kokkos::sqrt(1.0 - Kokkos::pow(p.beta2, n))),
+          static_cast<Real>(1.0 / Kokkos::sqrt(1.0 - Kokkos::pow(p.beta2, n))),
           static_cast<Real>(p.epsilon),
           static_cast<Real>(coupled_decay),
           static_cast<Real>(1.0 - p.learning_rate * decoupled_decay),

@@ -24,6 +24,7 @@ struct momentum {
 
   template <class Real>
   struct rule {
+    static constexpr bool by_lanes = true;
     Real learning_rate;
     Real factor;
     Real fresh;
@@ -31,7 +32,7 @@ struct momentum {
     bool nesterov;
     bool first;
     template <class T, class State>
-    KOKKOS_FUNCTION void operator()(T& theta, T const& gradient, State const& state) const {
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(T& theta, T const& gradient, State const& state) const {
       T const d = gradient + weight_decay * theta;
       T const velocity = first ? d : factor * state[0] + fresh * d;
       state[0] = velocity;

@@ -20,10 +20,11 @@ struct sgd {
 
   template <class Real>
   struct rule {
+    static constexpr bool by_lanes = true;
     Real learning_rate;
     Real weight_decay;
     template <class T, class State>
-    KOKKOS_FUNCTION void operator()(T& theta, T const& gradient, State const&) const {
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(T& theta, T const& gradient, State const&) const {
       theta -= learning_rate * (gradient + weight_decay * theta);
     }
   };

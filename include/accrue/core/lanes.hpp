@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_CORE_LANES_HPP
+#define ACCRUE_CORE_LANES_HPP
+
+#include <accrue/core/scalar.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+// The vector types of g++ and clang; nvcc and hipcc compile the host's loops element by element.
+#if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define ACCRUE_HAS_LANES 1
+#else
+#define ACCRUE_HAS_LANES 0
+#endif
+#if defined(__GNUC__)
+#define ACCRUE_ALWAYS_INLINE __attribute__((always_inline))
+#else
+#define ACCRUE_ALWAYS_INLINE
+#endif
+
+namespace accrue {
+
+/// Elements that the passes handle at once on the host.
+inline constexpr std::int64_t lane_count = 8;
+
+template <class Real>
+struct lanes;
+
+template <class T>
+inline constexpr bool is_lanes_v = false;
+template <class Real>
+inline constexpr bool is_lanes_v<lanes<Real>> = true;
+
+/// What can be loaded into lanes.
+template <class T>
+concept lane_scalar = (ACCRUE_HAS_LANES == 1) && gradient_scalar<T> && !is_complex_v<T>;
+
+#if ACCRUE_HAS_LANES
+
+/// Eight numbers side by side, in vector registers of 16 bytes, which every x86-64 and AArch64 has: with them a loop is
+/// vector code at -O2 without -march, where g++ leaves plain loops scalar.
+///
+/// Arithmetic is that of `Real`, lane by lane; one number stands for eight equal ones. Cost: as the instructions that
+/// it becomes. Wider registers would gain little, because the passes wait for memory.
+template <class Real>
+struct __attribute__((may_alias)) lanes {
+  typedef Real native __attribute__((vector_size(16)));
+  static constexpr std::size_t per_register = 16 / sizeof(Real);
+  static constexpr std::size_t registers = static_cast<std::size_t>(lane_count) / per_register;
+
+  native part[registers];
+
+  lanes() = default;
+  ACCRUE_ALWAYS_INLINE lanes(Real x) {
+    if constexpr (per_register == 4)
+      *this = map([x]() ACCRUE_ALWAYS_INLINE { return native{x, x, x, x}; });
+    else
+      *this = map([x]() ACCRUE_ALWAYS_INLINE { return native{x, x}; });
+  }
+
+  /// f(register of every argument), register by register. Constant indices only: nothing here goes through memory.
+  template <class F, class... Lanes>
+  [[nodiscard]] ACCRUE_ALWAYS_INLINE static lanes map(F const& f, Lanes const&... args) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
+      lanes result;
+      ((result.part[I] = at<I>(f, args...)), ...);
+      return result;
+    }
+    (std::make_index_sequence<registers>{});
+  }
+
+  friend ACCRUE_ALWAYS_INLINE lanes operator+(lanes const& a, lanes const& b) {
+    return map([](native x, native y) ACCRUE_ALWAYS_INLINE { return x + y; }, a, b);
+  }
+  friend ACCRUE_ALWAYS_INLINE lanes operator-(lanes const& a, lanes const& b) {
+    return map([](native x, native y) ACCRUE_ALWAYS_INLINE { return x - y; }, a, b);
+  }
+  friend ACCRUE_ALWAYS_INLINE lanes operator*(lanes const& a, lanes const& b) {
+    return map([](native x, native y) ACCRUE_ALWAYS_INLINE { return x * y; }, a, b);
+  }
+  friend ACCRUE_ALWAYS_INLINE lanes operator/(lanes const& a, lanes const& b) {
+    return map([](native x, native y) ACCRUE_ALWAYS_INLINE { return x / y; }, a, b);
+  }
+  ACCRUE_ALWAYS_INLINE lanes& operator+=(lanes const& b) { return *this = *this + b; }
+  ACCRUE_ALWAYS_INLINE lanes& operator-=(lanes const& b) { return *this = *this - b; }
+
+  [[nodiscard]] Real operator[](std::size_t lane) const { return part[lane / per_register][lane % per_register]; }
+
+ private:
+  template <std::size_t I, class F, class... Lanes>
+  ACCRUE_ALWAYS_INLINE static native at(F const& f, Lanes const&... args) {
+    return f(args.part[I]...);
+  }
+};
+
+namespace detail {
+
+using float4 = lanes<float>::native;
+using double2 = lanes<double>::native;
+typedef std::uint32_t word4 __attribute__((vector_size(16)));
+typedef std::uint16_t half8 __attribute__((vector_size(16)));
+
+template <class Register>
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline Register load_register(void const* from) {
+  Register loaded;
+  std::memcpy(&loaded, from, sizeof loaded);
+  return loaded;
+}
+template <class Register>
+ACCRUE_ALWAYS_INLINE inline void store_register(Register const& x, void* to) {
+  std::memcpy(to, &x, sizeof x);
+}
+
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline float4 root_of_register(float4 x) {
+#if __has_builtin(__builtin_ia32_sqrtps)
+  return __builtin_ia32_sqrtps(x);
+#else
+  return float4{Kokkos::sqrt(x[0]), Kokkos::sqrt(x[1]), Kokkos::sqrt(x[2]), Kokkos::sqrt(x[3])};
+#endif
+}
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline double2 root_of_register(double2 x) {
+#if __has_builtin(__builtin_ia32_sqrtpd)
+  return __builtin_ia32_sqrtpd(x);
+#else
+  return double2{Kokkos::sqrt(x[0]), Kokkos::sqrt(x[1])};
+#endif
+}
+
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline double2 lower_in_double(float4 x) {
+#if !defined(__clang__) && __has_builtin(__builtin_ia32_cvtps2pd)
+  return __builtin_ia32_cvtps2pd(x);
+#else
+  return double2{static_cast<double>(x[0]), static_cast<double>(x[1])};
+#endif
+}
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline float4 joined_in_float(double2 low, double2 high) {
+#if !defined(__clang__) && __has_builtin(__builtin_ia32_cvtpd2ps)
+  return __builtin_shufflevector(__builtin_ia32_cvtpd2ps(low), __builtin_ia32_cvtpd2ps(high), 0, 1, 4, 5);
+#else
+  return __builtin_convertvector(__builtin_shufflevector(low, high, 0, 1, 2, 3), float4);
+#endif
+}
+
+/// Four 16-bit numbers, each in the lower half of a word, as floats; the bits that `widened` gives one by one.
+template <class Format>
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline float4 widened_words(word4 narrow) {
+  if constexpr (Format::exponent_bits == format::binary32::exponent_bits) {
+    return reinterpret_cast<float4>(narrow << 16);
+  } else {
+    constexpr int shift = format::binary32::fraction_bits - Format::fraction_bits;
+    constexpr std::uint32_t infinity = infinity_bits<std::uint32_t, Format> << shift;
+    constexpr std::uint32_t rebias = std::uint32_t(exponent_bias<format::binary32> - exponent_bias<Format>)
+                                     << format::binary32::fraction_bits;
+    constexpr std::uint32_t smallest_normal = 1u << format::binary32::fraction_bits;
+    word4 const magnitude = (narrow & 0x7fffu) << shift;
+    word4 const subnormal = reinterpret_cast<word4>(magnitude < smallest_normal);
+    word4 const not_finite = reinterpret_cast<word4>(magnitude >= infinity);
+    float4 const offset = reinterpret_cast<float4>(subnormal & (smallest_normal + rebias));
+    float4 const value = reinterpret_cast<float4>(magnitude + rebias + (subnormal & smallest_normal)) - offset;
+    word4 const bits = reinterpret_cast<word4>(value) | (not_finite & infinity_bits<std::uint32_t, format::binary32>);
+    return reinterpret_cast<float4>(bits | ((narrow & 0x8000u) << 16));
+  }
+}
+
+/// Four floats as 16-bit numbers, each in the lower half of a word; the bits that `narrowed` gives one by one.
+template <class Format>
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline word4 narrowed_words(float4 wide) {
+  constexpr int shift = format::binary32::fraction_bits - Format::fraction_bits;
+  constexpr int rebias = exponent_bias<format::binary32> - exponent_bias<Format>;
+  constexpr std::uint32_t infinity = infinity_bits<std::uint32_t, Format>;
+  constexpr std::uint32_t quiet = 1u << (Format::fraction_bits - 1);
+  constexpr std::uint32_t wide_infinity = infinity_bits<std::uint32_t, format::binary32>;
+  constexpr std::uint32_t overflow = ((1u << Format::exponent_bits) - 1u + std::uint32_t(rebias))
+                                     << format::binary32::fraction_bits;
+  word4 const bits = reinterpret_cast<word4>(wide);
+  word4 const magnitude = bits & 0x7fffffffu;
+  word4 const even = (magnitude >> shift) & 1u;
+  word4 result =
+      (magnitude - (std::uint32_t(rebias) << format::binary32::fraction_bits) + ((1u << (shift - 1)) - 1u) + even) >>
+      shift;
+  if constexpr (rebias != 0) {
+    // A float whose unit in the last place is that of the subnormal numbers rounds them as it adds them up.
+    constexpr std::uint32_t smallest_normal = std::uint32_t(rebias + 1) << format::binary32::fraction_bits;
+    constexpr std::uint32_t unit = std::uint32_t(rebias + 1 + shift) << format::binary32::fraction_bits;
+    float4 const rounded = reinterpret_cast<float4>(magnitude) + bits_as<float>(unit);
+    result = magnitude < smallest_normal ? reinterpret_cast<word4>(rounded) - unit : result;
+  }
+  result = magnitude >= overflow ? word4{} + infinity : result;
+  word4 const payload = (magnitude & (wide_infinity ^ 0x7fffffffu)) >> shift;
+  result = magnitude > wide_infinity ? payload | infinity | quiet : result;
+  return result | ((bits >> 16) & 0x8000u);
+}
+
+}  // namespace detail
+
+/// Eight elements in the scalar that they are summed in: float for 16 bits, else their own. Guarantee: exact.
+template <lane_scalar T>
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline lanes<accumulation_scalar_t<T>> load_lanes(T const* from) {
+  lanes<accumulation_scalar_t<T>> loaded;
+  if constexpr (detail::sixteen_bit<T>) {
+    using storage = typename detail::half_storage<T>::type;
+    using form = typename storage::format_type;
+    auto const halves = detail::load_register<detail::half8>(from);
+    detail::half8 const zero{};
+    using words = detail::word4;
+    loaded.part[0] = detail::widened_words<form>(
+        reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 0, 8, 1, 9, 2, 10, 3, 11)));
+    loaded.part[1] = detail::widened_words<form>(
+        reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 4, 12, 5, 13, 6, 14, 7, 15)));
+  } else {
+    using native = typename lanes<T>::native;
+    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
+      ((loaded.part[I] = detail::load_register<native>(from + I * lanes<T>::per_register)), ...);
+    }
+    (std::make_index_sequence<lanes<T>::registers>{});
+  }
+  return loaded;
+}
+
+/// Stores eight elements, in one rounding where `T` has 16 bits.
+template <lane_scalar T>
+ACCRUE_ALWAYS_INLINE inline void store_lanes(lanes<accumulation_scalar_t<T>> const& x, T* to) {
+  if constexpr (detail::sixteen_bit<T>) {
+    using form = typename detail::half_storage<T>::type::format_type;
+    auto const low = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[0]));
+    auto const high = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[1]));
+    detail::store_register(__builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14), to);
+  } else {
+    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
+      (detail::store_register(x.part[I], to + I * lanes<T>::per_register), ...);
+    }
+    (std::make_index_sequence<lanes<T>::registers>{});
+  }
+}
+
+/// The same numbers in another real type, rounded to the nearest.
+template <class To, class From>
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline lanes<To> lanes_as(lanes<From> const& x) {
+  if constexpr (std::same_as<To, From>) {
+    return x;
+  } else if constexpr (std::same_as<To, double>) {
+    lanes<double> wide;
+    wide.part[0] = detail::lower_in_double(x.part[0]);
+    wide.part[1] = detail::lower_in_double(__builtin_shufflevector(x.part[0], x.part[0], 2, 3, 2, 3));
+    wide.part[2] = detail::lower_in_double(x.part[1]);
+    wide.part[3] = detail::lower_in_double(__builtin_shufflevector(x.part[1], x.part[1], 2, 3, 2, 3));
+    return wide;
+  } else {
+    lanes<float> narrow;
+    narrow.part[0] = detail::joined_in_float(x.part[0], x.part[1]);
+    narrow.part[1] = detail::joined_in_float(x.part[2], x.part[3]);
+    return narrow;
+  }
+}
+
+#endif
+
+/// The square root and the larger of two, for one number or for lanes: what a rule needs that serves both.
+template <class T>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T root_of(T const& x) {
+#if ACCRUE_HAS_LANES
+  if constexpr (is_lanes_v<T>)
+    return T::map([](typename T::native part) ACCRUE_ALWAYS_INLINE { return detail::root_of_register(part); }, x);
+  else
+#endif
+    return Kokkos::sqrt(x);
+}
+template <class T>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T larger_of(T const& a, T const& b) {
+#if ACCRUE_HAS_LANES
+  if constexpr (is_lanes_v<T>) {
+    using native = typename T::native;
+    return T::map([](native x, native y) ACCRUE_ALWAYS_INLINE { return y > x ? y : x; }, a, b);
+  } else
+#endif
+    return b > a ? b : a;
+}
+
+}  // namespace accrue
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_PASSES_WALK_HPP
+#define ACCRUE_PASSES_WALK_HPP
+
+#include <accrue/core/lanes.hpp>
+#include <accrue/core/strided.hpp>
+#include <accrue/passes/chunk_table.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+
+// Elements of a chunk do not depend on each other: what the buffer holds is no part of a gradient.
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__CUDACC__)
+#define ACCRUE_INDEPENDENT_ITERATIONS
+#elif defined(__clang__)
+#define ACCRUE_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define ACCRUE_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
+#else
+#define ACCRUE_INDEPENDENT_ITERATIONS
+#endif
+
+namespace accrue {
+
+/// One host thread that has a chunk to itself.
+struct lone_worker {
+  static constexpr bool alone = true;
+  [[nodiscard]] static KOKKOS_FUNCTION constexpr std::int64_t rank() { return 0; }
+  [[nodiscard]] static KOKKOS_FUNCTION constexpr std::int64_t size() { return 1; }
+  template <class Reducer>
+  KOKKOS_FUNCTION void reduce(Reducer const&) const {}
+};
+
+/// One of the device threads that share a chunk; neighbours take neighbouring elements.
+template <class Member>
+struct team_worker {
+  static constexpr bool alone = false;
+  Member const& member;
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t rank() const { return member.team_rank(); }
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t size() const { return member.team_size(); }
+  /// Reduces what each thread of the team holds, in a fixed tree.
+  template <class Reducer>
+  KOKKOS_FUNCTION void reduce(Reducer const& reducer) const {
+    member.team_reduce(reducer);
+  }
+};
+
+/// A visit that carries something from one element to the next: its iterations are not independent.
+template <class Visit>
+concept sums_up = requires {
+  requires Visit::carries;
+};
+
+/// A visit that can take eight elements at once: `visit.by_lanes(i, pointer to the first)`.
+template <class Visit, class T>
+concept visits_lanes = requires(Visit visit, std::int64_t i, T* at) {
+  visit.by_lanes(i, at);
+};
+
+/// Calls `visit(i, element)` for this worker's share of the elements of a chunk, and returns the visit with what it
+/// carries.
+///
+/// Order: within a share ascending. Cost: contiguous views are walked at full speed, by lanes where the visit can;
+/// strided ones by runs along their fastest axis on the host, and by index arithmetic per element on a device.
+template <class T, class Worker, class Visit>
+KOKKOS_FUNCTION Visit walk(strided const& view, chunk const& part, Worker worker, Visit visit) {
+  T* const data = static_cast<T*>(view.data);
+  if (view.contiguous()) {
+    std::int64_t i = part.begin + worker.rank();
+    if constexpr (Worker::alone && visits_lanes<Visit, T>) {
+      for (std::int64_t const last = part.end - lane_count; i <= last; i += lane_count) visit.by_lanes(i, data + i);
+      for (; i < part.end; ++i) visit(i, data[i]);
+    } else if constexpr (sums_up<Visit>) {
+      for (; i < part.end; i += worker.size()) visit(i, data[i]);
+    } else {
+      ACCRUE_INDEPENDENT_ITERATIONS
+      for (; i < part.end; i += worker.size()) visit(i, data[i]);
+    }
+  } else if constexpr (Worker::alone) {
+    strided::axis const fastest = view.axes[view.rank - 1];
+    for (std::int64_t i = part.begin; i < part.end;) {
+      std::int64_t const run = Kokkos::min(fastest.extent - i % fastest.extent, part.end - i);
+      T* const start = data + view.offset(i);
+      if constexpr (sums_up<Visit>) {
+        for (std::int64_t j = 0; j < run; ++j) visit(i + j, start[j * fastest.stride]);
+      } else {
+        ACCRUE_INDEPENDENT_ITERATIONS
+        for (std::int64_t j = 0; j < run; ++j) visit(i + j, start[j * fastest.stride]);
+      }
+      i += run;
+    }
+  } else {
+    for (std::int64_t i = part.begin + worker.rank(); i < part.end; i += worker.size()) visit(i, data[view.offset(i)]);
+  }
+  return visit;
+}
+
+}  // namespace accrue
+#endif
