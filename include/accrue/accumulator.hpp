@@ -48,12 +48,13 @@ class accumulator {
  public:
   using handle = update_handle<Exec>;
 
-  explicit accumulator(std::type_identity_t<Set> parameters, std::type_identity_t<Policies>... policies)
+  explicit accumulator(typename std::type_identity<Set>::type parameters,
+                       typename std::type_identity<Policies>::type... policies)
       : accumulator(Exec{}, std::move(parameters), std::move(policies)...) {}
 
   /// Runs everything on `exec`, except where a call is given an instance of its own.
-  accumulator(std::type_identity_t<Exec> exec, std::type_identity_t<Set> parameters,
-              std::type_identity_t<Policies>... policies)
+  accumulator(typename std::type_identity<Exec>::type exec, typename std::type_identity<Set>::type parameters,
+              typename std::type_identity<Policies>::type... policies)
       : policies_(policies...),
         exec_(std::move(exec)),
         model_(exec_, set_type(std::move(parameters)), rules::state_words(policies_.update)),
@@ -105,7 +106,8 @@ class accumulator {
     static_assert(rules::given || !stated, ACCRUE_SAY_NO_UPDATE);
     require_alive();
     handle done = end_last_group(exec);
-    if (book_.observers().want_end()) book_.observers().data_ended(ledger());
+    observer_list const& observers = book_.observers();
+    if (observers.want_end() || observers.want_records()) observers.data_ended(ledger());
     return done;
   }
 
@@ -123,7 +125,8 @@ class accumulator {
     constexpr bool same = std::is_same_v<Rule, typename recipe_type::update_type>;
     static_assert(same, ACCRUE_SAY_OTHER_RULE);
     if constexpr (same) {
-      validate(rule);
+      require_alive();
+      accrue::validate(rule);
       model_.require_state(rules::state_words(rule));
       policies_.update = rule;
     }
@@ -135,7 +138,8 @@ class accumulator {
     constexpr bool same = std::is_same_v<Boundary, typename recipe_type::boundary_type>;
     static_assert(same, ACCRUE_SAY_NO_BOUNDARY);
     if constexpr (same) {
-      validate(boundary);
+      require_alive();
+      accrue::validate(boundary);
       policies_.boundary = boundary;
     }
   }
@@ -160,6 +164,7 @@ class accumulator {
   void observe(Observer watcher) {
     constexpr bool sees = observer<std::remove_reference_t<std::unwrap_reference_t<Observer>>>;
     static_assert(sees, ACCRUE_SAY_NOT_AN_OBSERVER);
+    require_alive();
     if constexpr (sees) book_.observers().add(std::move(watcher));
   }
 
@@ -206,6 +211,7 @@ class accumulator {
     (facts.take(fact), ...);
     auto const admitted = admit<normalization, objective>(facts, Contribution::is_mean);
     model_.check(gradient.items);
+    (refuse_bad_loss(fact), ...);
     auto next = group_;
     next.add(facts, admitted.count, admitted.ignored);
     group_counts const totals = book_.totals().with(facts, admitted.ignored);
@@ -241,8 +247,8 @@ class accumulator {
 
   /// Finalizes and updates; `weight` is what the mean objective divides by.
   handle close(Exec const& exec, double weight) {
-    book_.observers().group_closing(group_.counts);
     if (group_.contributed == 0 || !model_.any_touched()) return close_known(exec, outcome::empty);
+    book_.observers().group_closing(group_.counts);
     auto const clip = group_clip_of(policies_.clip);
     if constexpr (clip_check<typename recipe_type::clip_type, buffers>::passes() &&
                   rule_check<typename rules::device_rules, buffers>::passes())

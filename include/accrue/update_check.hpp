@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace accrue {
 
@@ -20,15 +21,29 @@ concept bounds = requires(Clip const clip, B const element) {
   requires std::same_as<std::remove_cvref_t<decltype(clip.bounded(element))>, B>;
 };
 
-/// Whether a rule can be called for elements of the scalar `B`, or leaves them in the buffer.
+namespace detail {
+
 template <class Rule, class B>
-concept changes = requires(Rule const rule, std::int64_t number, B element) {
-  requires requires(decltype(rule.template for_update<real_t<B>>(number)) const call, element_state<B> const state) {
-    requires requires { call.keep(element, element); } || requires {
-      call(element, element, state);
-    };
-  };
+using element_rule_t =
+    std::remove_cvref_t<decltype(std::declval<Rule const&>().template for_update<real_t<B>>(std::int64_t{}))>;
+
+template <class ElementRule, class B>
+concept keeps_gradient = requires(ElementRule const rule, B& sum, B const& gradient) {
+  rule.keep(sum, gradient);
 };
+template <class ElementRule, class B>
+concept takes_gradient = requires(ElementRule const rule, B& parameter, B const& gradient,
+                                  element_state<B> const& state) {
+  rule(parameter, gradient, state);
+};
+
+}  // namespace detail
+
+/// Whether a rule can be called for elements of the scalar `B`, or leaves them in the buffer.
+// In named parts: nvcc 13.0 breaks off at a requires-expression whose parameters come from another's.
+template <class Rule, class B>
+concept changes = detail::keeps_gradient<detail::element_rule_t<Rule, B>, B> ||
+    detail::takes_gradient<detail::element_rule_t<Rule, B>, B>;
 
 /// Checks at compile time that a clip, on the group or on the microbatch, works on every scalar of the buffers.
 template <class Clip, class Buffers>

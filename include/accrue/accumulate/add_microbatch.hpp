@@ -17,7 +17,7 @@
 namespace accrue {
 
 /// Launches what adds one admitted microbatch: one pass, or a read and a pass where the clip placed on the microbatch
-/// looks at its norm. `MicrobatchClip` is a null pointer where there is none. A norm that is `wanted` is the group's,
+/// looks at its norm. `clip` is a null pointer where there is none. A norm that is `wanted` is the group's,
 /// with this microbatch in it.
 template <class Contribution, class Exec, class Model, class MicrobatchClip, class NormRequest>
 void add_microbatch(Exec const& exec, Model& model, device_scalars<Exec> const& scalars, microbatch_weight const& by,
@@ -53,6 +53,10 @@ template <class Exec, class Fact>
 void add_loss_of(Exec const& exec, device_scalars<Exec> const& scalars, group_loss& sum, Fact const& fact,
                  double count) {
   if constexpr (loss_fact<Fact>) {
+    if (is_mean_loss_v<Fact> && count == 0.0) {  // a mean over nothing: 0/0 on the user's side
+      ++sum.reported;
+      return;
+    }
     double const weight = is_mean_loss_v<Fact> ? count : 1.0;
     ++sum.reported;
     using value = std::remove_cvref_t<decltype(fact.value)>;

@@ -12,18 +12,20 @@
 
 namespace accrue {
 
-/// Whether gradients of parameters of scalar `P` can be summed in `Buffer`.
+/// Whether gradients of parameters of scalar `P` can be summed in `Buffer`, in which the rule sees the parameter too.
 template <class Buffer, class P>
 concept sums_in = (std::is_same_v<real_t<Buffer>, float> ||
-                   std::is_same_v<real_t<Buffer>, double>)&&is_complex_v<Buffer> == is_complex_v<P>;
+                   std::is_same_v<real_t<Buffer>, double>)&&is_complex_v<Buffer> == is_complex_v<P> &&
+                  sizeof(Buffer) >= sizeof(accumulation_scalar_t<P>);
 
 /// What a policy for the slot summation offers: `buffer_scalar<P>`, what gradients of parameters of scalar `P` are
-/// summed in. Never narrower than float; complex if and only if `P` is.
+/// summed in. Never narrower than float or than `P`; complex if and only if `P` is.
 template <class Policy>
 concept summation_policy =
     fills_slot<Policy, slot::summation> && sums_in<typename Policy::template buffer_scalar<bfloat16>, bfloat16> &&
     sums_in < typename Policy::template buffer_scalar<float>,
-float > &&sums_in<typename Policy::template buffer_scalar<Kokkos::complex<double>>, Kokkos::complex<double>>;
+float > &&sums_in<typename Policy::template buffer_scalar<double>, double>&&
+            sums_in<typename Policy::template buffer_scalar<Kokkos::complex<double>>, Kokkos::complex<double>>;
 
 /// Stands for the scalar that `accumulation_scalar_t` gives: 16-bit and float into float, double into double.
 struct own_precision {};

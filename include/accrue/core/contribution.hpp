@@ -25,7 +25,7 @@ inline constexpr bool is_optional_views_v<std::optional<View>> = Kokkos::is_view
 template <class View, class Allocator>
 inline constexpr bool is_optional_views_v<std::vector<std::optional<View>, Allocator>> = Kokkos::is_view_v<View>;
 
-/// What may stand for a parameter's gradient: a view, a vector of views, either of them optional, or `no_gradient`.
+/// What may stand for a parameter's gradient: a view, an optional view, a vector of either, or `no_gradient`.
 template <class Item>
 concept gradient_item = view_item<Item> || is_optional_views_v<Item> || std::same_as<Item, no_gradient_t>;
 

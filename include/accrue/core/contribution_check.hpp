@@ -71,6 +71,20 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
     else
       return has_fact<Needs, Facts...>;
   }
+  template <class Fact>
+  static constexpr bool loss_readable() {
+    if constexpr (loss_fact<Fact>) {
+      using value = std::remove_cvref_t<decltype(std::declval<Fact const&>().value)>;
+      if constexpr (Kokkos::is_view_v<value>) {
+        using scalar = typename value::non_const_value_type;
+        return reaches_v<Exec, value> && gradient_scalar<scalar> && !is_complex_v<scalar>;
+      } else {
+        return std::is_convertible_v<value, double>;
+      }
+    } else {
+      return true;
+    }
+  }
   static constexpr bool boundary_served() {
     using boundary = typename Recipe::boundary_type;
     if constexpr (requires { typename boundary::needs; })
@@ -115,11 +129,13 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
     constexpr bool always_added = !Recipe::objective_type::own_is_mean && !Contribution::is_mean;
     constexpr bool divisible =
         (always_added && !(is_mean_loss_v<Facts> || ...)) || has<typename Recipe::normalization_type::needs>();
+    constexpr bool readable = (loss_readable<Facts>() && ...);
     static_assert(known, ACCRUE_SAY_NOT_A_FACT);
+    static_assert(readable, ACCRUE_SAY_LOSS_VALUE);
     static_assert(once || !known, ACCRUE_SAY_FACT_TWICE);
     static_assert(divisible || !known || !once, ACCRUE_SAY_COUNT_MISSING);
     static_assert(boundary_served() || !divisible || !known || !once, ACCRUE_SAY_BOUNDARY_COUNT_MISSING);
-    return known && once && divisible && boundary_served();
+    return known && readable && once && divisible && boundary_served();
   }
 };
 

@@ -12,7 +12,7 @@ namespace accrue {
 struct decision {
   double divisor;      ///< what the raw sum is divided by
   double norm;         ///< of the gradient before clipping
-  double clip_factor;  ///< in (0, 1]
+  double clip_factor;  ///< what the clip policy says; 1 for no change
   std::int32_t apply;  ///< 0: every chunk of the update pass returns at once
 };
 

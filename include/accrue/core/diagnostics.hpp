@@ -58,7 +58,7 @@
   "factor(norm) and bounded(value)"
 #define ACCRUE_SAY_BAD_SUMMATION                                                                   \
   "accrue::accumulator: the summation policy does not satisfy accrue::summation_policy: it needs " \
-  "buffer_scalar<Parameter>, float or double, complex if and only if the parameter is"
+  "buffer_scalar<Parameter>, float or double, not narrower than the parameter, complex if and only if it is"
 #define ACCRUE_SAY_BAD_UPDATE                                                                                  \
   "accrue::accumulator: the update policy does not satisfy accrue::update_policy: it needs state_words() and " \
   "for_update<T>(n)"
@@ -123,6 +123,8 @@
 #define ACCRUE_SAY_BOUNDARY_COUNT_MISSING \
   "accrue: accumulate() lacks the count that the boundary waits for: add accrue::samples{n} or accrue::tokens{n}"
 
+#define ACCRUE_SAY_LOSS_VALUE \
+  "accrue: a loss is a number, or a view of one real number that the accumulator's execution space can reach"
 #define ACCRUE_SAY_LOSS_RANK "accrue: a loss on the device is a view of rank 0: take a subview of one element"
 
 #define ACCRUE_SAY_NOT_A_PARAMETER "accrue::parameters: a parameter is a Kokkos view or a std::vector of views"

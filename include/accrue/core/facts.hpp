@@ -107,6 +107,18 @@ inline constexpr bool is_sum_loss_v<sum_loss<Value>> = true;
 template <class Fact>
 concept loss_fact = is_mean_loss_v<Fact> || is_sum_loss_v<Fact>;
 
+/// Failure: `accrue::error` for a loss that is a view without memory.
+template <class Fact>
+void refuse_bad_loss([[maybe_unused]] Fact const& fact) {
+  if constexpr (loss_fact<Fact>) {
+    if constexpr (Kokkos::is_view_v<std::remove_cvref_t<decltype(fact.value)>>) {
+      if (fact.value.data() == nullptr)
+        throw error("accrue: the view of the loss was never allocated", "there is nothing to read",
+                    "construct it with a label, or leave the loss out");
+    }
+  }
+}
+
 template <class Fact>
 concept microbatch_fact = counting_fact<Fact> || loss_fact<Fact>;
 

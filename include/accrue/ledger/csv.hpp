@@ -6,6 +6,7 @@
 #include <accrue/ledger/ledger.hpp>
 
 #include <limits>
+#include <locale>
 #include <ostream>
 #include <sstream>
 
@@ -37,7 +38,7 @@ inline void write_csv_row(std::ostream& out, record const& r) {
 inline void write_csv(std::ostream& out, ledger const& book) {
   write_csv_header(out);
   for (record const& r : book.records()) write_csv_row(out, r);
-  if (!out)
+  if (!out.flush())
     throw error("accrue::write_csv: the stream does not take the records", "the file would be cut short",
                 "check the path and the space on the disk");
 }

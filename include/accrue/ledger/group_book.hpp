@@ -28,7 +28,7 @@ class group_book {
 
   /// Makes sure that the next group overwrites no record that an observer still waits for. May fence.
   void make_room() {
-    if (observers_.want_records() && ledger_.unsettled() >= records_kept) settle();
+    if (observers_.want_records() && ledger_.unshown() >= records_kept) settle();
   }
 
   /// Enters a group whose outcome the host knows.

@@ -87,8 +87,10 @@ class ledger {
   void book_carried() noexcept { ++carried_; }
 
   [[nodiscard]] std::int64_t unsettled() const { return closed_ - settled_; }
+  [[nodiscard]] std::int64_t unshown() const { return closed_ - shown_; }
 
-  /// Takes over what the device decided, and calls `visit(record)` for every group settled by it, oldest first.
+  /// Takes over what the device decided, and calls `visit(record)` once for every group, oldest first. All groups are
+  /// settled before the first visit: it may ask for the ledger, and throw.
   template <class Visit>
   void settle(device_record const* ring, device_totals const& totals, Visit&& visit) {
     settled_totals_ = totals;
@@ -101,9 +103,10 @@ class ledger {
         entry.clip_factor = found.clip_factor;
         if (entry.loss) entry.loss = found.loss;
       }
-      visit(std::as_const(entry));
     }
     settled_ = closed_;
+    shown_ = std::max(shown_, closed_ - records_kept);
+    while (shown_ < settled_) visit(at(++shown_));
   }
 
  private:
@@ -118,6 +121,7 @@ class ledger {
   device_totals settled_totals_{};
   std::int64_t closed_ = 0;
   std::int64_t settled_ = 0;
+  std::int64_t shown_ = 0;  ///< to observers
   std::int64_t empty_ = 0;
   std::int64_t dropped_ = 0;
   std::int64_t carried_ = 0;

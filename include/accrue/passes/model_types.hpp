@@ -21,6 +21,14 @@ struct blocks<Exec, Summation, type_list<Ps...>> {
   using type = std::tuple<block<Exec, Ps, typename Summation::template buffer_scalar<Ps>>...>;
 };
 
+/// Types of the same bits are one to a kernel, as they are to `scalar_id`: accrue's 16-bit types stand for Kokkos's.
+template <class T>
+struct read_as {
+  using type = T;
+};
+template <sixteen_bit T>
+struct read_as<T> : half_storage<T> {};
+
 /// The scalar of a gradient if its parameter has scalar `P`, else void.
 template <class P, class Item, class Gradient>
 struct scalar_for {
@@ -30,7 +38,7 @@ template <class P, view_item Item, gradient_item Gradient>
   requires(std::is_same_v<typename view_of_t<Item>::non_const_value_type, P> &&
            !std::is_void_v<gradient_view_t<Gradient>>)
 struct scalar_for<P, Item, Gradient> {
-  using type = typename gradient_view_t<Gradient>::non_const_value_type;
+  using type = typename read_as<typename gradient_view_t<Gradient>::non_const_value_type>::type;
 };
 
 template <class P, class Set, class Contribution>

@@ -53,14 +53,18 @@ struct no_update {
 
 namespace detail {
 
+template <class Function>
+void take_over(Function& old, Function& from) noexcept {
+  if (&old == &from) return;
+  std::destroy_at(&old);
+  std::construct_at(&old, std::move(from));
+}
+
 /// Assigns a function object; closures have no assignment, so the old one makes way for a copy of the new.
 template <class Function>
 void replace(Function& old, Function const& with) {
   Function copy(with);  // may throw, and then nothing has changed
-  [&]() noexcept {
-    std::destroy_at(&old);
-    std::construct_at(&old, std::move(copy));
-  }();
+  take_over(old, copy);
 }
 
 /// Refuses a setting outside [low, high), NaN included.

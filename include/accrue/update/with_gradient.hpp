@@ -45,6 +45,11 @@ class with_gradient {
     detail::replace(function_, other.function_);
     return *this;
   }
+  with_gradient(with_gradient&&) = default;
+  with_gradient& operator=(with_gradient&& other) noexcept {
+    detail::take_over(function_, other.function_);
+    return *this;
+  }
 
   [[nodiscard]] static constexpr int state_words() { return 0; }
   [[nodiscard]] static constexpr keep_gradient device_part() { return {}; }
