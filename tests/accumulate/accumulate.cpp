@@ -28,9 +28,8 @@ template struct accrue::widened<float>;
 template struct accrue::widened<double>;
 template struct accrue::admission<std::int64_t>;
 template struct accrue::weigh_plainly<Kokkos::complex<float>>;
-template struct accrue::weigh_clipped_by_norm<double>;
+template struct accrue::weigh_clipped_by_norm<double, accrue::clip_by_global_norm>;
 template struct accrue::weigh_bounded<float, accrue::clip_by_value>;
-template struct accrue::settle_microbatch_clip<accrue::clip_by_global_norm>;
 template struct accrue::add_loss<loss_view>;
 
 namespace {
@@ -203,11 +202,14 @@ TEST_CASE("weigh: the factor is rounded once, to the scalar of the buffer") {
   CHECK(accrue::weigh_plainly<float>{static_cast<float>(third)}(3.0f) == 3.0f * static_cast<float>(third));
   CHECK(accrue::weigh_plainly<Kokkos::complex<double>>{2.0}(Kokkos::complex<double>(1.0, -3.0)) ==
         Kokkos::complex<double>(2.0, -6.0));
-  double factor = 1.0;
-  accrue::weigh_clipped_by_norm<double> const weigh{{.to_own = 0.1, .weight = 10.0, .product = 1.0}, &factor};
+  accrue::norm_partial total{.sum = 100.0};
+  accrue::weigh_clipped_by_norm<double, accrue::clip_by_global_norm> const weigh{
+      {.to_own = 0.1, .weight = 10.0, .product = 1.0}, {.max_norm = 1.0}, {2.0}, &total};
   CHECK(weigh.resolve()(7.0) == 7.0);  // not clipped: exactly w_i, and not 0.1 * 10
-  factor = 0.5;
+  total.sum = 400.0;                   // its own norm is 2
   CHECK(weigh.resolve()(8.0) == 0.1 * 0.5 * 10.0 * 8.0);
+  total.sum = std::numeric_limits<double>::infinity();
+  CHECK(weigh.resolve()(8.0) == 8.0);  // left for the finite check of the group
 }
 
 TEST_CASE("weigh: elements are bounded in the microbatch's own gradient, then weighed") {

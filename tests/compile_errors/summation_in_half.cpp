@@ -1,5 +1,5 @@
 // Sums of 16-bit gradients would be lost in 16 bits.
-// expected-error: buffer_scalar<Parameter>, float or double, complex if and only if the parameter is
+// expected-error: buffer_scalar<Parameter>, float or double, not narrower than the parameter
 #include <accrue/accrue.hpp>
 
 struct as_parameters {

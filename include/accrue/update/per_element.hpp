@@ -5,6 +5,7 @@
 #include <accrue/update/update_policy.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <type_traits>
 #include <utility>
 
 namespace accrue {
@@ -42,14 +43,13 @@ class per_element {
 
   struct rule {
     Function function;
+    // One that can be called with a temporary theta takes it by value, and would change a copy.
     template <class T, class State>
-    static constexpr bool with_state = requires(Function const& f, T& theta, T const& gradient, State const& state) {
-      f(theta, gradient, state);
-    };
+    static constexpr bool with_state = std::is_invocable_v<Function const&, T&, T const&, State const&> &&
+                                       !std::is_invocable_v<Function const&, T, T const&, State const&>;
     template <class T>
-    static constexpr bool without_state = requires(Function const& f, T& theta, T const& gradient) {
-      f(theta, gradient);
-    };
+    static constexpr bool without_state =
+        std::is_invocable_v<Function const&, T&, T const&> && !std::is_invocable_v<Function const&, T, T const&>;
 
     template <class T, class State>
       requires(with_state<T, State> || without_state<T>)
