@@ -39,6 +39,7 @@ class accumulator {
   using objective = typename recipe_type::objective_type;
   using normalization = typename recipe_type::normalization_type;
   using last_group = typename recipe_type::last_group_type;
+  using holding = typename recipe_type::holding_type;
   using buffers = typename buffer_scalars<typename recipe_type::summation_type, set_type>::type;
 
   static_assert(is_parameter_set_v<Set>, ACCRUE_SAY_NOT_PARAMETERS);
@@ -57,7 +58,7 @@ class accumulator {
               typename std::type_identity<Policies>::type... policies)
       : policies_(policies...),
         exec_(std::move(exec)),
-        model_(exec_, set_type(std::move(parameters)), rules::state_words(policies_.update)),
+        model_(exec_, set_type(std::move(parameters)), rules::state_words(policies_.update), holding::lent),
         scalars_(exec_),
         book_(exec_) {
     if (model_.directory().size() == 0)
@@ -82,6 +83,22 @@ class accumulator {
     if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
                   clip_check<typename recipe_type::clip_type, buffers>::passes())
       add(exec, gradient, facts...);
+  }
+
+  /// Views to write the next microbatch's gradients into, in the order of the parameters and the scalar of the buffer:
+  /// hand them over with `accumulate`, ask again for the microbatch after it.
+  ///
+  /// Guarantee: what was lent for a microbatch that waits for its pass is not lent again before. Cost: none; the first
+  /// microbatch of a group is written where its sum belongs, and needs no pass.
+  /// Failure: `accrue::error` for a full group; does not compile without `gather`.
+  /// Example: `auto [w, b] = group.next_gradients();`
+  template <int Lent = holding::lent>
+  [[nodiscard]] auto next_gradients() {
+    constexpr bool lends = Lent > 0;
+    static_assert(lends, ACCRUE_SAY_NOTHING_LENT);
+    require_alive();
+    require_room();
+    if constexpr (lends) return lent_gradients(model_, model_.any_touched() || held_.count() > 0 ? held_.count() : -1);
   }
 
   /// Closes the open group by its real weight: norm, finite check, clip, rule, in this order.
@@ -171,6 +188,7 @@ class accumulator {
   /// Norm, largest modulus and finiteness of the open group's gradient as it stands, before clipping. Fences.
   [[nodiscard]] gradient_summary measure() {
     require_alive();
+    flush(exec_);
     norm_request wanted = norm_of_group();
     wanted.thoroughly = true;
     model_.measure_sums("accrue::finalize::measure", exec_, wanted);
@@ -180,8 +198,9 @@ class accumulator {
 
   /// A copy of the I-th item's gradient as it stands, before clipping; zero where untouched. Allocates and fences.
   template <std::size_t I>
-  [[nodiscard]] auto snapshot() const {
+  [[nodiscard]] auto snapshot() {
     require_alive();
+    flush(exec_);
     return snapshot_of<I>(model_, exec_, divisor_so_far());
   }
 
@@ -190,6 +209,11 @@ class accumulator {
     if (model_.directory().size() == 0)
       throw error("accrue::accumulator: this object was moved from", "it has no parameters",
                   "use the one it was moved to");
+  }
+  void require_room() const {
+    if (full())
+      throw error("accrue::accumulator: the group is full", "another microbatch would change its update",
+                  "call update() when full() is true");
   }
   [[nodiscard]] double divisor() const { return objective::divisor(static_cast<double>(group_.weight)); }
 
@@ -204,28 +228,45 @@ class accumulator {
   template <class Contribution, class... Facts>
   void add(Exec const& exec, Contribution const& gradient, Facts const&... fact) {
     require_alive();
-    if (full())
-      throw error("accrue::accumulator: the group is full", "another microbatch would change its update",
-                  "call update() when full() is true");
+    require_room();
     microbatch_facts facts;
     (facts.take(fact), ...);
     auto const admitted = admit<normalization, objective>(facts, Contribution::is_mean);
-    model_.check(gradient.items);
+    model_.check(gradient.items, held_.count());
     (refuse_bad_loss(fact), ...);
     auto next = group_;
     next.add(facts, admitted.count, admitted.ignored);
     group_counts const totals = book_.totals().with(facts, admitted.ignored);
 
     if (!admitted.ignored) {
-      bool const last = rules::given && policies_.boundary.full(next.counts);
-      add_microbatch<Contribution>(exec, model_, scalars_, admitted.by, microbatch_clip_of(policies_.clip),
-                                   last ? norm_of_group() : norm_request{});
-      measured_ = last;
+      hold(exec, gradient, admitted.by, rules::given && policies_.boundary.full(next.counts));
       (add_loss_of(exec, scalars_, next.loss, fact, static_cast<double>(admitted.count)), ...);
     }
     group_ = next;
     book_.totals().book_microbatch(totals);
     book_.observers().microbatch_accumulated(group_.counts);
+  }
+
+  /// Takes a contribution in, and adds what is held where that is due.
+  template <class Contribution>
+  void hold(Exec const& exec, Contribution const& gradient, microbatch_weight const& by, bool last) {
+    constexpr bool plain = std::is_null_pointer_v<decltype(microbatch_clip_of(policies_.clip))>;
+    auto const add = &accumulator::template add_held<Contribution>;
+    if (held_.count() > 0 && add_held_ != add) flush(exec);
+    add_held_ = add;
+    measured_ = false;
+    if (model_.hold(held_.count(), by.product, plain)) held_.add(by, gradient);
+    if (held_.full() || last) flush(exec, last ? norm_of_group() : norm_request{});
+  }
+  template <class Contribution>
+  void add_held(Exec const& exec, norm_request const& wanted) {
+    add_microbatches<Contribution>(exec, model_, scalars_, held_, microbatch_clip_of(policies_.clip), wanted);
+  }
+  void flush(Exec const& exec, norm_request const& wanted = {}) {
+    if (held_.count() == 0) return;
+    (this->*add_held_)(exec, wanted);
+    held_.clear();
+    measured_ = static_cast<bool>(wanted);
   }
 
   handle end_last_group(Exec const& exec) {
@@ -247,6 +288,7 @@ class accumulator {
 
   /// Finalizes and updates; `weight` is what the mean objective divides by.
   handle close(Exec const& exec, double weight) {
+    flush(exec, norm_of_group());
     if (group_.contributed == 0 || !model_.any_touched()) return close_known(exec, outcome::empty);
     book_.observers().group_closing(group_.counts);
     auto const clip = group_clip_of(policies_.clip);
@@ -305,16 +347,19 @@ class accumulator {
   }
   void open_next() {
     group_ = {};
+    held_.clear();
     measured_ = false;
     model_.forget_touched();
   }
 
   recipe_type policies_;
   Exec exec_;
-  model<Exec, typename recipe_type::summation_type, set_type> model_;
+  model<Exec, typename recipe_type::summation_type, set_type, holding::sets> model_;
   device_scalars<Exec> scalars_;
   open_group<typename normalization::count_type> group_;
   group_book<Exec> book_;
+  held_contributions<holding::sets> held_;
+  void (accumulator::*add_held_)(Exec const&, norm_request const&) = nullptr;  ///< for the type of what is held
   bool measured_ = false;  ///< the pass of the last microbatch left the norm of the group
 };
 

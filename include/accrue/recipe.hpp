@@ -3,6 +3,7 @@
 #define ACCRUE_RECIPE_HPP
 
 #include <accrue/accumulate/boundary.hpp>
+#include <accrue/accumulate/holding.hpp>
 #include <accrue/accumulate/summation.hpp>
 #include <accrue/core/diagnostics.hpp>
 #include <accrue/core/slots.hpp>
@@ -46,6 +47,7 @@ struct asked_for {
   using last_group = given<slot::last_group, no_last_group>;
   using clip = given<slot::clip, no_clip>;
   using summation = given<slot::summation, accrue::widened<>>;
+  using holding = given<slot::holding, one_at_a_time>;
   using update = given<slot::update, no_update>;
 };
 
@@ -75,9 +77,10 @@ struct recipe_check {
   static_assert(at_most_once<slot::non_finite, Policies...>, ACCRUE_SAY_TWO_NON_FINITES);
   static_assert(at_most_once<slot::replicas, Policies...>, ACCRUE_SAY_TWO_REPLICAS);
   static_assert(at_most_once<slot::update, Policies...>, ACCRUE_SAY_TWO_UPDATES);
-  static_assert(times_filled<slot::veto, Policies...> + times_filled<slot::holding, Policies...> == 0 &&
-                    left_at<slot::division, late> && left_at<slot::loss_scale, unscaled> &&
-                    left_at<slot::non_finite, skip_group> && left_at<slot::replicas, one_replica>,
+  static_assert(at_most_once<slot::holding, Policies...>, ACCRUE_SAY_TWO_HOLDINGS);
+  static_assert(times_filled<slot::veto, Policies...> == 0 && left_at<slot::division, late> &&
+                    left_at<slot::loss_scale, unscaled> && left_at<slot::non_finite, skip_group> &&
+                    left_at<slot::replicas, one_replica>,
                 ACCRUE_SAY_SLOT_NOT_OFFERED);
 
   static_assert(normalization_policy<typename asked::normalization>, ACCRUE_SAY_BAD_NORMALIZATION);
@@ -86,6 +89,9 @@ struct recipe_check {
   static_assert(last_group_policy<typename asked::last_group>, ACCRUE_SAY_BAD_LAST_GROUP);
   static_assert(clips_somewhere<typename asked::clip>, ACCRUE_SAY_BAD_CLIP);
   static_assert(summation_policy<typename asked::summation>, ACCRUE_SAY_BAD_SUMMATION);
+  static_assert(holding_policy<typename asked::holding>, ACCRUE_SAY_BAD_HOLDING);
+  static_assert(!is_on_microbatch_v<typename asked::clip> || std::is_same_v<typename asked::holding, one_at_a_time>,
+                ACCRUE_SAY_HELD_AND_CLIPPED);
   static_assert(updates_somehow<typename asked::update> || is_per_group_v<typename asked::update>,
                 ACCRUE_SAY_BAD_UPDATE);
   static_assert(per_group_of_rules<typename asked::update> || !is_per_group_v<typename asked::update>,
@@ -132,6 +138,9 @@ class recipe {
                                   typename asked::last_group, keep_last>;
   using clip_type = or_else<detail::clips_somewhere<typename asked::clip>, typename asked::clip, no_clip>;
   using summation_type = or_else<summation_policy<typename asked::summation>, typename asked::summation, widened<>>;
+  using holding_type = or_else<holding_policy<typename asked::holding> && once<slot::holding> &&
+                                   !is_on_microbatch_v<typename asked::clip>,
+                               typename asked::holding, one_at_a_time>;
   using update_type =
       or_else<detail::updates_somehow<typename asked::update>, typename asked::update, detail::reported_update>;
 
@@ -143,6 +152,7 @@ class recipe {
         last_group(detail::pick<slot::last_group, last_group_type>(policies...)),
         clip(detail::pick<slot::clip, clip_type>(policies...)),
         summation(detail::pick<slot::summation, summation_type>(policies...)),
+        holding(detail::pick<slot::holding, holding_type>(policies...)),
         update(detail::pick<slot::update, update_type>(policies...)) {
     for_each([](auto const& each) { accrue::validate(each); });
   }
@@ -153,6 +163,7 @@ class recipe {
     visit(normalization);
     visit(objective);
     visit(boundary);
+    visit(holding);
     visit(summation);
     visit(replicas);
     visit(loss_scale);
@@ -183,6 +194,7 @@ class recipe {
   unscaled loss_scale{};
   skip_group non_finite{};
   one_replica replicas{};
+  holding_type holding;
   update_type update;
 };
 

@@ -182,7 +182,8 @@ TEST_CASE("accumulator: its recipe prints every slot, in the order in which the 
       accrue::parameters(vector_view("theta", 1)), accrue::per_token{}, accrue::at_least{accrue::tokens{4096}},
       accrue::on_microbatch(accrue::clip_by_value{}), accrue::per_group{accrue::sgd{.learning_rate = 0.5}});
   CHECK(printed(group.policies()) ==
-        "per_token, mean_objective, at_least{tokens=4096}, widened, one_replica, unscaled, late, skip_group, "
+        "per_token, mean_objective, at_least{tokens=4096}, one_at_a_time, widened, one_replica, unscaled, late, "
+        "skip_group, "
         "on_microbatch{clip=clip_by_value{max_value=1}}, no_last_group, per_group{rule=sgd{learning_rate=0.5, "
         "weight_decay=0}}");
 }

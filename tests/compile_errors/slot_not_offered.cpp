@@ -1,5 +1,5 @@
 // A replica policy of the user: this version sums over one replica only.
-// expected-error: accrue::accumulator: a policy asks for what this version does not offer: the slots veto and holding
+// expected-error: accrue::accumulator: a policy asks for what this version does not offer: the slot veto
 #include <accrue/accrue.hpp>
 
 struct many_replicas {

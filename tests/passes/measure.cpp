@@ -54,6 +54,7 @@ measurement measured(exec const& instance, accrue::device_table<accrue::chunk, e
                          accrue::measure_chunk<T>{chunks.data(),
                                                   views.data(),
                                                   touched,
+                                                  nullptr,
                                                   accrue::scalar_id<T>(),
                                                   takes_absent,
                                                   wanted,

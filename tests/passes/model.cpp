@@ -70,9 +70,9 @@ using mixed_model = accrue::model<exec, accrue::widened<>, mixed_set>;
 
 }  // namespace
 
-template struct accrue::block<exec, accrue::bfloat16, float>;
+template struct accrue::block<exec, accrue::bfloat16, float, 2>;
 template class accrue::model<exec, accrue::widened<>, mixed_set>;
-template struct accrue::add_chunk<accrue::bfloat16, float, times<float>>;
+template struct accrue::add_chunk<accrue::bfloat16, float, times<float>, 2>;
 template struct accrue::rule_list<scaled_descent, scaled_descent, scaled_descent>;
 template struct accrue::apply_chunk<float, float, accrue::rule_list<scaled_descent>, accrue::no_clip, fixed_decision>;
 template struct accrue::copy_quotient<Kokkos::complex<float>>;
@@ -122,8 +122,11 @@ struct mixed {
   void add_measured(accrue::norm_request const& wanted, double factor, Gradients... gradients) {
     Contribution<Gradients...> const contribution(gradients...);
     model.check(contribution.items);
-    auto const weigh = [&]<class B>(std::type_identity<B>) { return times<B>{static_cast<accrue::real_t<B>>(factor)}; };
-    model.template add<Contribution<Gradients...>>("add", instance, weigh, wanted);
+    auto const weigh = [&]<class B>(std::type_identity<B>, int) {
+      return times<B>{static_cast<accrue::real_t<B>>(factor)};
+    };
+    CHECK(model.hold(0, factor, false) == (sizeof...(Gradients) > 0));
+    model.template add<Contribution<Gradients...>>("add", instance, 1, weigh, wanted);
   }
   [[nodiscard]] accrue::norm_request request(double p) const {
     return {{p}, &scalars.data()->total, &scalars.data()->workers_gone};
@@ -181,7 +184,8 @@ TEST_CASE("model: measures what was touched, and a contribution before it is add
   using other = accrue::mean_gradient<halves, accrue::no_gradient_t, std::vector<halves>, accrue::no_gradient_t>;
   other const contribution(half(8.0, 3), accrue::no_gradient, {half(1.0, 2), halves()}, accrue::no_gradient);
   m.model.check(contribution.items);
-  m.model.measure_contribution<other>("measure", m.instance, m.request(1.0));
+  m.model.hold(0, 1.0, false);
+  m.model.measure_held<other>("measure", m.instance, m.request(1.0));
   CHECK(m.norm(1.0) == 3 * 8.0 + 2 * 1.0);  // nothing is left of the sums
 }
 
@@ -214,8 +218,9 @@ TEST_CASE(
     Kokkos::deep_copy(gradient, value);
     accrue::mean_gradient<Kokkos::View<double*>> const contribution(gradient);
     model.check(contribution.items);
+    model.hold(0, 1.0, false);
     model.add<accrue::mean_gradient<Kokkos::View<double*>>>(
-        "add", instance, [](auto) { return times<double>{1.0}; },
+        "add", instance, 1, [](auto, int) { return times<double>{1.0}; },
         accrue::norm_request{{2.0}, &scalars.data()->total, &scalars.data()->workers_gone});
     auto const total = scalars.read(instance, "read").total;
     CHECK((total.non_finite != 0) == !std::isfinite(value));

@@ -3,6 +3,7 @@
 #define ACCRUE_ACCUMULATE_ADD_MICROBATCH_HPP
 
 #include <accrue/accumulate/gate.hpp>
+#include <accrue/accumulate/holding.hpp>
 #include <accrue/accumulate/weigh.hpp>
 #include <accrue/core/device_scalars.hpp>
 #include <accrue/core/diagnostics.hpp>
@@ -16,35 +17,33 @@
 
 namespace accrue {
 
-/// Launches what adds one admitted microbatch: one pass, or a read and a pass where the clip placed on the microbatch
-/// looks at its norm. `clip` is a null pointer where there is none. A norm that is `wanted` is the group's,
-/// with this microbatch in it.
-template <class Contribution, class Exec, class Model, class MicrobatchClip, class NormRequest>
-void add_microbatch(Exec const& exec, Model& model, device_scalars<Exec> const& scalars, microbatch_weight const& by,
-                    MicrobatchClip const& clip, NormRequest const& wanted) {
+/// Launches what adds the microbatches that are held: one pass, or a read and a pass where the clip placed on the
+/// microbatch looks at its norm. `clip` is a null pointer where there is none. A norm that is `wanted` is the group's,
+/// with these microbatches in it.
+template <class Contribution, int Sets, class Exec, class Model, class MicrobatchClip, class NormRequest>
+void add_microbatches(Exec const& exec, Model& model, device_scalars<Exec> const& scalars,
+                      held_contributions<Sets> const& held, MicrobatchClip const& clip, NormRequest const& wanted) {
   static std::string const label = "accrue::accumulate::sum";
+  auto const& weights = held.weights();
   if constexpr (std::is_null_pointer_v<MicrobatchClip>) {
-    model.template add<Contribution>(
-        label, exec,
-        [&]<class B>(std::type_identity<B>) { return weigh_plainly<B>{static_cast<real_t<B>>(by.product)}; }, wanted);
+    auto const weigh = [&]<class B>(std::type_identity<B>, int set) {
+      return weigh_plainly<B>{static_cast<real_t<B>>(weights[static_cast<std::size_t>(set)].product)};
+    };
+    model.template add<Contribution>(label, exec, held.count(), weigh, wanted);
   } else if constexpr (MicrobatchClip::by_norm) {
     norm_order const order{clip.norm_order()};
     group_scalars* const on_device = scalars.data();
-    model.template measure_contribution<Contribution>("accrue::accumulate::microbatch_norm", exec,
-                                                      NormRequest{order, &on_device->total, &on_device->workers_gone});
-    model.template add<Contribution>(
-        label, exec,
-        [&]<class B>(std::type_identity<B>) {
-          return weigh_clipped_by_norm<B, MicrobatchClip>{by, clip, order, &on_device->total};
-        },
-        wanted);
+    model.template measure_held<Contribution>("accrue::accumulate::microbatch_norm", exec,
+                                              NormRequest{order, &on_device->total, &on_device->workers_gone});
+    auto const weigh = [&]<class B>(std::type_identity<B>, int) {
+      return weigh_clipped_by_norm<B, MicrobatchClip>{weights[0], clip, order, &on_device->total};
+    };
+    model.template add<Contribution>(label, exec, held.count(), weigh, wanted);
   } else {
-    model.template add<Contribution>(
-        label, exec,
-        [&]<class B>(std::type_identity<B>) {
-          return weigh_bounded<B, MicrobatchClip>{by, clip};
-        },
-        wanted);
+    auto const weigh = [&]<class B>(std::type_identity<B>, int) {
+      return weigh_bounded<B, MicrobatchClip>{weights[0], clip};
+    };
+    model.template add<Contribution>(label, exec, held.count(), weigh, wanted);
   }
 }
 

@@ -40,8 +40,8 @@
 #define ACCRUE_SAY_TWO_UPDATES                                                                                   \
   "accrue::accumulator: two policies fill the slot update: keep one rule, or give one per parameter group with " \
   "accrue::per_group{...}"
-#define ACCRUE_SAY_SLOT_NOT_OFFERED                                                                                  \
-  "accrue::accumulator: a policy asks for what this version does not offer: the slots veto and holding stay empty; " \
+#define ACCRUE_SAY_SLOT_NOT_OFFERED                                                                      \
+  "accrue::accumulator: a policy asks for what this version does not offer: the slot veto stays empty; " \
   "division is late, loss scale unscaled, non-finite skip_group, replicas one_replica"
 #define ACCRUE_SAY_BAD_NORMALIZATION                                                                              \
   "accrue::accumulator: the normalization policy does not satisfy accrue::normalization_policy: it needs a type " \
@@ -77,6 +77,17 @@
 #define ACCRUE_SAY_RULE_OF_OTHER_SCALAR                                                                          \
   "accrue::accumulator: the update rule is not called as f(theta, gradient) or f(theta, gradient, state), with " \
   "theta a reference to the scalar that gradients are summed in: float, double, or complex"
+#define ACCRUE_SAY_TWO_HOLDINGS \
+  "accrue::accumulator: two policies fill the slot holding: keep one, for example accrue::gather<4>{}"
+#define ACCRUE_SAY_BAD_HOLDING                                                                                    \
+  "accrue::accumulator: the holding policy does not satisfy accrue::holding_policy: it needs sets, from 1 to 4, " \
+  "and lent"
+#define ACCRUE_SAY_HELD_AND_CLIPPED                                                                              \
+  "accrue::accumulator: accrue::gather adds several microbatches together, accrue::on_microbatch clips each by " \
+  "itself: clip the group, or leave gather out"
+#define ACCRUE_SAY_NOTHING_LENT                                                                                     \
+  "accrue::accumulator: next_gradients() lends memory for gradients: give the accumulator accrue::gather<1>{}, or " \
+  "more sets"
 #define ACCRUE_SAY_NEITHER_FLOAT_NOR_DOUBLE \
   "accrue::widened: sums are kept in float or double: write accrue::widened<double>{}"
 #define ACCRUE_SAY_SNAPSHOT_OF_MANY \

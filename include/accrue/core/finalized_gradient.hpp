@@ -8,6 +8,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,11 +30,14 @@ template <class B, std::size_t Rank, class MemorySpace>
 using sum_view = Kokkos::View<typename detail::with_pointers<B, Rank>::type, Kokkos::LayoutStride, MemorySpace,
                               Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-[[nodiscard]] inline Kokkos::LayoutStride layout_of(view_shape const& shape) {
-  Kokkos::LayoutStride layout;
+/// The extents, and where the layout has them the strides, of a shape.
+template <class Layout>
+[[nodiscard]] Layout layout_as(view_shape const& shape) {
+  Layout layout;
   for (int r = 0; r < shape.rank; ++r) {
     layout.dimension[r] = static_cast<std::size_t>(shape.extent[static_cast<std::size_t>(r)]);
-    layout.stride[r] = static_cast<std::size_t>(shape.stride[static_cast<std::size_t>(r)]);
+    if constexpr (std::is_same_v<Layout, Kokkos::LayoutStride>)
+      layout.stride[r] = static_cast<std::size_t>(shape.stride[static_cast<std::size_t>(r)]);
   }
   return layout;
 }

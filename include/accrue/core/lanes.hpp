@@ -27,6 +27,12 @@ namespace accrue {
 /// Elements that the passes handle at once on the host.
 inline constexpr std::int64_t lane_count = 8;
 
+#if defined(__AVX__)
+inline constexpr std::size_t register_bytes = 32;
+#else
+inline constexpr std::size_t register_bytes = 16;
+#endif
+
 template <class Real>
 struct lanes;
 
@@ -41,22 +47,24 @@ concept lane_scalar = (ACCRUE_HAS_LANES == 1) && gradient_scalar<T> && !is_compl
 
 #if ACCRUE_HAS_LANES
 
-/// Eight numbers side by side, in vector registers of 16 bytes, which every x86-64 and AArch64 has: with them a loop is
-/// vector code at -O2 without -march, where g++ leaves plain loops scalar.
+/// Eight numbers side by side, in vector registers: with them a loop is vector code at -O2 without -march, where g++
+/// leaves plain loops scalar. Registers have 32 bytes where the compiler may use AVX, else the 16 bytes that every
+/// x86-64 and AArch64 has; still wider ones gain nothing, because the passes wait for memory.
 ///
-/// Arithmetic is that of `Real`, lane by lane; one number stands for eight equal ones. Cost: as the instructions that
-/// it becomes. Wider registers would gain little, because the passes wait for memory.
+/// Arithmetic is that of `Real`, lane by lane; one number stands for eight equal ones.
 template <class Real>
 struct __attribute__((may_alias)) lanes {
-  typedef Real native __attribute__((vector_size(16)));
-  static constexpr std::size_t per_register = 16 / sizeof(Real);
+  typedef Real native __attribute__((vector_size(register_bytes)));
+  static constexpr std::size_t per_register = register_bytes / sizeof(Real);
   static constexpr std::size_t registers = static_cast<std::size_t>(lane_count) / per_register;
 
   native part[registers];
 
   lanes() = default;
   ACCRUE_ALWAYS_INLINE lanes(Real x) {
-    if constexpr (per_register == 4)
+    if constexpr (per_register == 8)
+      *this = map([x]() ACCRUE_ALWAYS_INLINE { return native{x, x, x, x, x, x, x, x}; });
+    else if constexpr (per_register == 4)
       *this = map([x]() ACCRUE_ALWAYS_INLINE { return native{x, x, x, x}; });
     else
       *this = map([x]() ACCRUE_ALWAYS_INLINE { return native{x, x}; });
@@ -99,10 +107,12 @@ struct __attribute__((may_alias)) lanes {
 
 namespace detail {
 
-using float4 = lanes<float>::native;
-using double2 = lanes<double>::native;
-typedef std::uint32_t word4 __attribute__((vector_size(16)));
+using floats = lanes<float>::native;
+using doubles = lanes<double>::native;
+typedef float quarter __attribute__((vector_size(16)));  // four floats
+typedef std::uint32_t words __attribute__((vector_size(register_bytes)));
 typedef std::uint16_t half8 __attribute__((vector_size(16)));
+inline constexpr bool wide_registers = register_bytes == 32;
 
 template <class Register>
 [[nodiscard]] ACCRUE_ALWAYS_INLINE inline Register load_register(void const* from) {
@@ -115,60 +125,78 @@ ACCRUE_ALWAYS_INLINE inline void store_register(Register const& x, void* to) {
   std::memcpy(to, &x, sizeof x);
 }
 
-[[nodiscard]] ACCRUE_ALWAYS_INLINE inline float4 root_of_register(float4 x) {
-#if __has_builtin(__builtin_ia32_sqrtps)
+// g++ has no vector form of sqrt, and takes conversions between float and double apart; its builtins do not.
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline floats root_of_register(floats x) {
+#if defined(__AVX__) && __has_builtin(__builtin_ia32_sqrtps256)
+  return __builtin_ia32_sqrtps256(x);
+#elif !defined(__AVX__) && __has_builtin(__builtin_ia32_sqrtps)
   return __builtin_ia32_sqrtps(x);
 #else
-  return float4{Kokkos::sqrt(x[0]), Kokkos::sqrt(x[1]), Kokkos::sqrt(x[2]), Kokkos::sqrt(x[3])};
+  for (std::size_t i = 0; i < lanes<float>::per_register; ++i) x[i] = Kokkos::sqrt(x[i]);
+  return x;
 #endif
 }
-[[nodiscard]] ACCRUE_ALWAYS_INLINE inline double2 root_of_register(double2 x) {
-#if __has_builtin(__builtin_ia32_sqrtpd)
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline doubles root_of_register(doubles x) {
+#if defined(__AVX__) && __has_builtin(__builtin_ia32_sqrtpd256)
+  return __builtin_ia32_sqrtpd256(x);
+#elif !defined(__AVX__) && __has_builtin(__builtin_ia32_sqrtpd)
   return __builtin_ia32_sqrtpd(x);
 #else
-  return double2{Kokkos::sqrt(x[0]), Kokkos::sqrt(x[1])};
+  for (std::size_t i = 0; i < lanes<double>::per_register; ++i) x[i] = Kokkos::sqrt(x[i]);
+  return x;
 #endif
 }
 
-[[nodiscard]] ACCRUE_ALWAYS_INLINE inline double2 lower_in_double(float4 x) {
-#if !defined(__clang__) && __has_builtin(__builtin_ia32_cvtps2pd)
+/// Four floats, and of these the lower half where a register holds two doubles, in double.
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline doubles in_double(quarter x) {
+#if defined(__AVX__) && !defined(__clang__)
+  return __builtin_ia32_cvtps2pd256(x);
+#elif defined(__AVX__)
+  return __builtin_convertvector(x, doubles);
+#elif !defined(__clang__) && __has_builtin(__builtin_ia32_cvtps2pd)
   return __builtin_ia32_cvtps2pd(x);
 #else
-  return double2{static_cast<double>(x[0]), static_cast<double>(x[1])};
+  return doubles{static_cast<double>(x[0]), static_cast<double>(x[1])};
 #endif
 }
-[[nodiscard]] ACCRUE_ALWAYS_INLINE inline float4 joined_in_float(double2 low, double2 high) {
-#if !defined(__clang__) && __has_builtin(__builtin_ia32_cvtpd2ps)
+/// Two registers of doubles as one of floats.
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline floats in_float(doubles low, doubles high) {
+#if defined(__AVX__) && !defined(__clang__)
+  return __builtin_shufflevector(__builtin_ia32_cvtpd2ps256(low), __builtin_ia32_cvtpd2ps256(high), 0, 1, 2, 3, 4, 5, 6,
+                                 7);
+#elif defined(__AVX__)
+  return __builtin_convertvector(__builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7), floats);
+#elif !defined(__clang__) && __has_builtin(__builtin_ia32_cvtpd2ps)
   return __builtin_shufflevector(__builtin_ia32_cvtpd2ps(low), __builtin_ia32_cvtpd2ps(high), 0, 1, 4, 5);
 #else
-  return __builtin_convertvector(__builtin_shufflevector(low, high, 0, 1, 2, 3), float4);
+  return __builtin_convertvector(__builtin_shufflevector(low, high, 0, 1, 2, 3), floats);
 #endif
 }
 
-/// Four 16-bit numbers, each in the lower half of a word, as floats; the bits that `widened` gives one by one.
+/// 16-bit numbers, each in the lower half of a word, as floats; the bits that `widened` gives one by one.
 template <class Format>
-[[nodiscard]] ACCRUE_ALWAYS_INLINE inline float4 widened_words(word4 narrow) {
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline floats widened_words(words narrow) {
   if constexpr (Format::exponent_bits == format::binary32::exponent_bits) {
-    return reinterpret_cast<float4>(narrow << 16);
+    return reinterpret_cast<floats>(narrow << 16);
   } else {
     constexpr int shift = format::binary32::fraction_bits - Format::fraction_bits;
     constexpr std::uint32_t infinity = infinity_bits<std::uint32_t, Format> << shift;
     constexpr std::uint32_t rebias = std::uint32_t(exponent_bias<format::binary32> - exponent_bias<Format>)
                                      << format::binary32::fraction_bits;
     constexpr std::uint32_t smallest_normal = 1u << format::binary32::fraction_bits;
-    word4 const magnitude = (narrow & 0x7fffu) << shift;
-    word4 const subnormal = reinterpret_cast<word4>(magnitude < smallest_normal);
-    word4 const not_finite = reinterpret_cast<word4>(magnitude >= infinity);
-    float4 const offset = reinterpret_cast<float4>(subnormal & (smallest_normal + rebias));
-    float4 const value = reinterpret_cast<float4>(magnitude + rebias + (subnormal & smallest_normal)) - offset;
-    word4 const bits = reinterpret_cast<word4>(value) | (not_finite & infinity_bits<std::uint32_t, format::binary32>);
-    return reinterpret_cast<float4>(bits | ((narrow & 0x8000u) << 16));
+    words const magnitude = (narrow & 0x7fffu) << shift;
+    words const subnormal = reinterpret_cast<words>(magnitude < smallest_normal);
+    words const not_finite = reinterpret_cast<words>(magnitude >= infinity);
+    floats const offset = reinterpret_cast<floats>(subnormal & (smallest_normal + rebias));
+    floats const value = reinterpret_cast<floats>(magnitude + rebias + (subnormal & smallest_normal)) - offset;
+    words const bits = reinterpret_cast<words>(value) | (not_finite & infinity_bits<std::uint32_t, format::binary32>);
+    return reinterpret_cast<floats>(bits | ((narrow & 0x8000u) << 16));
   }
 }
 
-/// Four floats as 16-bit numbers, each in the lower half of a word; the bits that `narrowed` gives one by one.
+/// Floats as 16-bit numbers, each in the lower half of a word; the bits that `narrowed` gives one by one.
 template <class Format>
-[[nodiscard]] ACCRUE_ALWAYS_INLINE inline word4 narrowed_words(float4 wide) {
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline words narrowed_words(floats wide) {
   constexpr int shift = format::binary32::fraction_bits - Format::fraction_bits;
   constexpr int rebias = exponent_bias<format::binary32> - exponent_bias<Format>;
   constexpr std::uint32_t infinity = infinity_bits<std::uint32_t, Format>;
@@ -176,21 +204,21 @@ template <class Format>
   constexpr std::uint32_t wide_infinity = infinity_bits<std::uint32_t, format::binary32>;
   constexpr std::uint32_t overflow = ((1u << Format::exponent_bits) - 1u + std::uint32_t(rebias))
                                      << format::binary32::fraction_bits;
-  word4 const bits = reinterpret_cast<word4>(wide);
-  word4 const magnitude = bits & 0x7fffffffu;
-  word4 const even = (magnitude >> shift) & 1u;
-  word4 result =
+  words const bits = reinterpret_cast<words>(wide);
+  words const magnitude = bits & 0x7fffffffu;
+  words const even = (magnitude >> shift) & 1u;
+  words result =
       (magnitude - (std::uint32_t(rebias) << format::binary32::fraction_bits) + ((1u << (shift - 1)) - 1u) + even) >>
       shift;
   if constexpr (rebias != 0) {
     // A float whose unit in the last place is that of the subnormal numbers rounds them as it adds them up.
     constexpr std::uint32_t smallest_normal = std::uint32_t(rebias + 1) << format::binary32::fraction_bits;
     constexpr std::uint32_t unit = std::uint32_t(rebias + 1 + shift) << format::binary32::fraction_bits;
-    float4 const rounded = reinterpret_cast<float4>(magnitude) + bits_as<float>(unit);
-    result = magnitude < smallest_normal ? reinterpret_cast<word4>(rounded) - unit : result;
+    floats const rounded = reinterpret_cast<floats>(magnitude) + bits_as<float>(unit);
+    result = magnitude < smallest_normal ? reinterpret_cast<words>(rounded) - unit : result;
   }
-  result = magnitude >= overflow ? word4{} + infinity : result;
-  word4 const payload = (magnitude & (wide_infinity ^ 0x7fffffffu)) >> shift;
+  result = magnitude >= overflow ? words{} + infinity : result;
+  words const payload = (magnitude & (wide_infinity ^ 0x7fffffffu)) >> shift;
   result = magnitude > wide_infinity ? payload | infinity | quiet : result;
   return result | ((bits >> 16) & 0x8000u);
 }
@@ -205,12 +233,16 @@ template <lane_scalar T>
     using storage = typename detail::half_storage<T>::type;
     using form = typename storage::format_type;
     auto const halves = detail::load_register<detail::half8>(from);
-    detail::half8 const zero{};
-    using words = detail::word4;
-    loaded.part[0] = detail::widened_words<form>(
-        reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 0, 8, 1, 9, 2, 10, 3, 11)));
-    loaded.part[1] = detail::widened_words<form>(
-        reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 4, 12, 5, 13, 6, 14, 7, 15)));
+    using words = detail::words;
+    if constexpr (detail::wide_registers) {
+      loaded.part[0] = detail::widened_words<form>(__builtin_convertvector(halves, words));
+    } else {
+      detail::half8 const zero{};
+      loaded.part[0] = detail::widened_words<form>(
+          reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 0, 8, 1, 9, 2, 10, 3, 11)));
+      loaded.part[1] = detail::widened_words<form>(
+          reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 4, 12, 5, 13, 6, 14, 7, 15)));
+    }
   } else {
     using native = typename lanes<T>::native;
     [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
@@ -226,9 +258,13 @@ template <lane_scalar T>
 ACCRUE_ALWAYS_INLINE inline void store_lanes(lanes<accumulation_scalar_t<T>> const& x, T* to) {
   if constexpr (detail::sixteen_bit<T>) {
     using form = typename detail::half_storage<T>::type::format_type;
-    auto const low = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[0]));
-    auto const high = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[1]));
-    detail::store_register(__builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14), to);
+    if constexpr (detail::wide_registers) {
+      detail::store_register(__builtin_convertvector(detail::narrowed_words<form>(x.part[0]), detail::half8), to);
+    } else {
+      auto const low = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[0]));
+      auto const high = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[1]));
+      detail::store_register(__builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14), to);
+    }
   } else {
     [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
       (detail::store_register(x.part[I], to + I * lanes<T>::per_register), ...);
@@ -244,15 +280,20 @@ template <class To, class From>
     return x;
   } else if constexpr (std::same_as<To, double>) {
     lanes<double> wide;
-    wide.part[0] = detail::lower_in_double(x.part[0]);
-    wide.part[1] = detail::lower_in_double(__builtin_shufflevector(x.part[0], x.part[0], 2, 3, 2, 3));
-    wide.part[2] = detail::lower_in_double(x.part[1]);
-    wide.part[3] = detail::lower_in_double(__builtin_shufflevector(x.part[1], x.part[1], 2, 3, 2, 3));
+    if constexpr (detail::wide_registers) {
+      wide.part[0] = detail::in_double(__builtin_shufflevector(x.part[0], x.part[0], 0, 1, 2, 3));
+      wide.part[1] = detail::in_double(__builtin_shufflevector(x.part[0], x.part[0], 4, 5, 6, 7));
+    } else {
+      wide.part[0] = detail::in_double(x.part[0]);
+      wide.part[1] = detail::in_double(__builtin_shufflevector(x.part[0], x.part[0], 2, 3, 2, 3));
+      wide.part[2] = detail::in_double(x.part[1]);
+      wide.part[3] = detail::in_double(__builtin_shufflevector(x.part[1], x.part[1], 2, 3, 2, 3));
+    }
     return wide;
   } else {
     lanes<float> narrow;
-    narrow.part[0] = detail::joined_in_float(x.part[0], x.part[1]);
-    narrow.part[1] = detail::joined_in_float(x.part[2], x.part[3]);
+    narrow.part[0] = detail::in_float(x.part[0], x.part[1]);
+    if constexpr (!detail::wide_registers) narrow.part[1] = detail::in_float(x.part[2], x.part[3]);
     return narrow;
   }
 }

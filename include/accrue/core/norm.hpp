@@ -89,6 +89,14 @@ struct rescale {
   return sum;
 }
 
+/// The partial of the same values multiplied by `factor`.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION norm_partial times(norm_order order, norm_partial part, double factor) {
+  if (factor == 1.0) return part;
+  part.sum *= order.power(factor);
+  part.largest *= factor;
+  return part;
+}
+
 /// The norm of the values divided by `divisor`; finite wherever the quotient is.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION double norm_of(norm_order order, norm_partial const& total, double divisor) {
   if (order.is_infinite()) return total.largest / divisor;

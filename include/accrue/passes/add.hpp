@@ -10,6 +10,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace accrue {
 
@@ -22,19 +23,23 @@ concept weighs_lanes = lane_scalar<B> && requires(Weigh const weigh, lanes<B> co
   weigh(eight);
 };
 
-/// buffer = weighed gradient, or buffer += weighed gradient; and the squares of the new sums where they are measured.
-template <class G, class B, class Weigh, bool Overwrites, bool Measures>
+/// buffer = weighed gradients, or buffer = keep * buffer + weighed gradients, of `N` sets that are contiguous; and the
+/// squares of the new sums where they are measured.
+template <class G, class B, class Weigh, int N, bool Overwrites, bool Measures>
 struct sum_element {
   static constexpr bool carries = Measures;
   struct nothing {};
 
   B* buffer;
-  Weigh weigh;
+  real_t<B> keep;
+  Weigh weigh[N];
+  G const* others[N];  ///< from the second on; the first is what is walked over
   std::conditional_t<Measures, square_sum, nothing> squares{};
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, G const& gradient) {
-    B const term = weigh(B(widen(gradient)));
-    B const sum = Overwrites ? term : buffer[i] + term;
+    B sum = weigh[0](B(widen(gradient)));
+    if constexpr (!Overwrites) sum += buffer[i] * keep;
+    for (int j = 1; j < N; ++j) sum += weigh[j](B(widen(others[j][i])));
     buffer[i] = sum;
     if constexpr (Measures) squares.add(sum);
   }
@@ -42,45 +47,77 @@ struct sum_element {
 #if ACCRUE_HAS_LANES
   ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t i,
                                      G const* gradient) requires(lane_scalar<G>&& weighs_lanes<Weigh, B>) {
-    lanes<B> sum = weigh(lanes_as<B>(load_lanes(gradient)));
-    if constexpr (!Overwrites) sum = load_lanes(buffer + i) + sum;
+    if constexpr (N > 1) fetch_ahead(i, gradient);
+    lanes<B> sum = weigh[0](lanes_as<B>(load_lanes(gradient)));
+    if constexpr (!Overwrites) sum += load_lanes(buffer + i) * keep;
+    [&]<int... J>(std::integer_sequence<int, J...>) ACCRUE_ALWAYS_INLINE {
+      ((sum += weigh[J + 1](lanes_as<B>(load_lanes(others[J + 1] + i)))), ...);
+    }
+    (std::make_integer_sequence<int, N - 1>{});
     store_lanes(sum, buffer + i);
     if constexpr (Measures) squares.add(sum);
+  }
+
+ private:
+  /// Asks for the sets a kilobyte ahead: the hardware follows fewer streams than there are.
+  ACCRUE_ALWAYS_INLINE void fetch_ahead(std::int64_t i, G const* gradient) const {
+    constexpr std::int64_t ahead = 1024 / static_cast<std::int64_t>(sizeof(G));
+    __builtin_prefetch(gradient + ahead);
+    for (int j = 1; j < N; ++j) __builtin_prefetch(others[j] + i + ahead);
   }
 #endif
 };
 
-/// Adds the gradients of scalar `G` to a buffer of `B`, and measures the new sums where this is the last microbatch.
+/// Adds `count` of at most `Sets` sets of gradients of scalar `G` to a buffer of `B`, and measures the new sums where
+/// the last microbatch is among them.
 ///
-/// `Weigh` is the accumulate stage's: `resolve()` reads what depends on device memory once per chunk, then the result
+/// `Weigh` is the accumulate stage's: `resolve()` reads what depends on device memory once per worker, then the result
 /// maps a gradient element, or lanes of them, to what is added.
-template <class G, class B, class Weigh>
+template <class G, class B, class Weigh, int Sets>
 struct add_chunk {
   chunk const* chunks;
-  strided const* gradients;
+  strided const* gradients[Sets];
+  Weigh weigh[Sets];
+  std::int32_t count;
   strided const* sums;
-  std::uint8_t const* touched;  ///< before this microbatch
-  Weigh weigh;
+  std::uint8_t const* touched;  ///< before these microbatches
+  double const* keep;           ///< what the sums are multiplied by
   first_touch first;
   std::int32_t scalar;
-  bool takes_absent;  ///< this launch also measures the views that this microbatch does not touch
+  bool takes_absent;  ///< this launch also measures the views that these microbatches do not touch
   measuring measured;
   exit_gate gate;
 
-  [[nodiscard]] KOKKOS_FUNCTION auto enter() const { return weigh.resolve(); }
+  using element_weigh = std::remove_cvref_t<decltype(std::declval<Weigh const&>().resolve())>;
+  struct known {
+    element_weigh weigh[Sets];
+  };
+  [[nodiscard]] KOKKOS_FUNCTION known enter() const {
+    return [&]<int... J>(std::integer_sequence<int, J...>) { return known{{weigh[J].resolve()...}}; }
+    (std::make_integer_sequence<int, Sets>{});
+  }
 
-  template <class Known, class Worker>
-  KOKKOS_FUNCTION void operator()(Known const& weigh_element, std::int64_t c, Worker worker) const {
+  template <class Worker>
+  KOKKOS_FUNCTION void operator()(known const& by, std::int64_t c, Worker worker) const {
     chunk const part = chunks[c];
-    strided const& view = gradients[part.view];
-    if (view.scalar == scalar) {
-      bool const overwrites = first == first_touch::all || (first == first_touch::some && touched[part.view] == 0);
-      norm_partial const share =
-          overwrites ? add<true>(weigh_element, view, part, worker) : add<false>(weigh_element, view, part, worker);
+    here at{part, static_cast<B*>(sums[part.view].data), static_cast<real_t<B>>(keep[part.view]),
+            first == first_touch::all || (first == first_touch::some && touched[part.view] == 0)};
+    bool absent = true;
+    int present = 0;
+    int sets[Sets];
+    for (int j = 0; j < count; ++j) {
+      strided const& view = gradients[j][part.view];
+      absent = absent && view.scalar < 0;
+      if (view.scalar == scalar) sets[present++] = j;
+    }
+    if (present > 0) {
+      norm_partial const share = add(by, at, sets, present, worker);
       if (measured.asked()) measured.put(c, share, worker);
-    } else if (measured.asked() && takes_absent && view.scalar < 0) {
-      measured.put(c, touched[part.view] != 0 ? measured.share<B>(sums[part.view], part, worker) : norm_partial{},
-                   worker);
+    } else if (measured.asked() && takes_absent && absent) {
+      norm_partial share;
+      if (touched[part.view] != 0)
+        share = times(measured.order, measured.share<B>(sums[part.view], part, worker), keep[part.view]);
+      measured.put(c, share, worker);
     }
   }
   template <class Worker>
@@ -89,21 +126,68 @@ struct add_chunk {
   }
 
  private:
-  template <bool Overwrites, class Known, class Worker>
-  [[nodiscard]] KOKKOS_FUNCTION norm_partial add(Known const& weigh_element, strided const& view, chunk const& part,
+  struct here {
+    chunk part;
+    B* buffer;
+    real_t<B> keep;
+    bool overwrites;
+  };
+
+  /// Contiguous sets together, others one after the other while the chunk is in the cache.
+  template <class Worker>
+  [[nodiscard]] KOKKOS_FUNCTION norm_partial add(known const& by, here at, int const* sets, int present,
                                                  Worker worker) const {
-    strided const& sum = sums[part.view];
-    B* const buffer = static_cast<B*>(sum.data);
+    if constexpr (Sets > 1) {
+      bool together = true;
+      for (int j = 0; j < present; ++j) together = together && gradients[sets[j]][at.part.view].contiguous();
+      if (together) return add_together<Sets>(by, at, sets, present, worker);
+    }
+    for (int j = 0; j + 1 < present; ++j) {
+      static_cast<void>(add_sets<1>(by, at, sets + j, false, worker));
+      at.keep = 1;
+      at.overwrites = false;
+    }
+    return add_sets<1>(by, at, sets + present - 1, measured.asked(), worker);
+  }
+  template <int N, class Worker>
+  [[nodiscard]] KOKKOS_FUNCTION norm_partial add_together(known const& by, here const& at, int const* sets, int present,
+                                                          Worker worker) const {
+    if constexpr (N > 1) {
+      if (present < N) return add_together<N - 1>(by, at, sets, present, worker);
+    }
+    return add_sets<N>(by, at, sets, measured.asked(), worker);
+  }
+  template <int N, class Worker>
+  [[nodiscard]] KOKKOS_FUNCTION norm_partial add_sets(known const& by, here const& at, int const* sets, bool measures,
+                                                      Worker worker) const {
+    return at.overwrites ? walk_sets<N, true>(by, at, sets, measures, worker)
+                         : walk_sets<N, false>(by, at, sets, measures, worker);
+  }
+  template <int N, bool Overwrites, class Worker>
+  [[nodiscard]] KOKKOS_FUNCTION norm_partial walk_sets(known const& by, here const& at, int const* sets, bool measures,
+                                                       Worker worker) const {
+    strided const& view = gradients[sets[0]][at.part.view];
+    strided const& sum = sums[at.part.view];
     if constexpr (!is_complex_v<B>) {
-      if (measured.by_squares() && view.contiguous()) {
+      if (measures && measured.by_squares() && view.contiguous()) {
         double const squares =
-            walk<G const>(view, part, worker, sum_element<G, B, Known, Overwrites, true>{buffer, weigh_element})
-                .squares.total();
-        return squares_hold<B>(squares) ? norm_partial{squares} : measured.thorough_share<B>(sum, part, worker);
+            walk<G const>(view, at.part, worker, visit_of<N, Overwrites, true>(by, at, sets)).squares.total();
+        return squares_hold<B>(squares) ? norm_partial{squares} : measured.thorough_share<B>(sum, at.part, worker);
       }
     }
-    walk<G const>(view, part, worker, sum_element<G, B, Known, Overwrites, false>{buffer, weigh_element});
-    return measured.asked() ? measured.share<B>(sum, part, worker) : norm_partial{};
+    walk<G const>(view, at.part, worker, visit_of<N, Overwrites, false>(by, at, sets));
+    return measures ? measured.share<B>(sum, at.part, worker) : norm_partial{};
+  }
+  template <int N, bool Overwrites, bool Measures>
+  [[nodiscard]] KOKKOS_FUNCTION auto visit_of(known const& by, here const& at, int const* sets) const {
+    return [&]<int... J>(std::integer_sequence<int, J...>) {
+      return sum_element<G, B, element_weigh, N, Overwrites, Measures>{
+          at.buffer,
+          at.keep,
+          {by.weigh[sets[J]]...},
+          {static_cast<G const*>(gradients[sets[J]][at.part.view].data)...}};
+    }
+    (std::make_integer_sequence<int, N>{});
   }
 };
 

@@ -137,6 +137,7 @@ struct apply_chunk {
   strided const* sums;
   placement const* placements;
   std::uint8_t const* touched;
+  double const* keep;                   ///< what the sums are multiplied by
   std::int64_t const* updates_of_view;  ///< before this one
   B* state;
   std::int64_t words_apart;
@@ -169,7 +170,7 @@ struct apply_chunk {
   KOKKOS_FUNCTION void operator()(decision const& verdict, std::int64_t c, Worker worker) const {
     chunk const part = chunks[c];
     if (verdict.apply == 0 || touched[part.view] == 0) return;
-    quotient_by const by(verdict.divisor, verdict.clip_factor);
+    quotient_by const by(verdict.divisor / keep[part.view], verdict.clip_factor);
     rules.visit(placements[part.view].group, with_rule<Worker>{*this, part, by, worker});
   }
   template <class Worker>

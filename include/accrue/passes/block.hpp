@@ -10,6 +10,7 @@
 #include <accrue/passes/launch.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -30,21 +31,24 @@ struct placement {
 
 /// All parameters of one scalar type: their buffer and optimizer state in one aligned arena, and the tables that let
 /// one launch handle them all.
-template <class Exec, class P, class B>
+///
+/// `Sets` sets of gradients are added in one pass. Where gradients are lent, the arena has room for them as well.
+template <class Exec, class P, class B, int Sets>
 struct block {
   using parameter_scalar = P;
   using buffer_scalar = B;
 
   std::int64_t first_view = 0;   ///< number of its first view among all of the model
   std::int64_t first_chunk = 0;  ///< likewise
-  std::int64_t words_apart = 0;  ///< elements of the buffer, and of each word of state
-  device_array<B, Exec> arena;   ///< the buffer, then the words of state
+  std::int64_t words_apart = 0;  ///< elements of the buffer, of each word of state, of each set
+  int state_words = 0;
+  device_array<B, Exec> arena;  ///< the buffer, then the words of state, then the sets that are lent
 
   device_table<chunk, Exec> chunks;
   device_table<share, Exec> shares;  ///< one for each thread of a host
   device_table<strided, Exec> parameters;
-  device_table<strided, Exec> sums;       ///< the buffer's part of each view
-  device_table<strided, Exec> gradients;  ///< of the last contribution
+  device_table<strided, Exec> sums;                         ///< the buffer's part of each view
+  std::array<device_table<strided, Exec>, Sets> gradients;  ///< of the contributions that are not added yet
   device_table<placement, Exec> placements;
 
   [[nodiscard]] chunk_list list() const {
@@ -52,9 +56,15 @@ struct block {
             static_cast<std::int64_t>(shares.size())};
   }
   [[nodiscard]] B* state() const { return arena.data() + words_apart; }
+  /// Where a view lies in a set that is lent: -1 is the buffer itself.
+  [[nodiscard]] B* lent(int set, std::int64_t view) const {
+    std::int64_t const word = set < 0 ? 0 : 1 + state_words + set;
+    return arena.data() + word * words_apart + placements[static_cast<std::size_t>(view)].begin;
+  }
 
   /// Lays out the arena. Cost: allocates; the state begins at zero, the buffer needs no clearing.
-  void lay_out(Exec const& exec, std::vector<view_entry> const& views, int state_words) {
+  void lay_out(Exec const& exec, std::vector<view_entry> const& views, int words_of_state, int sets_lent) {
+    state_words = words_of_state;
     constexpr std::int64_t align = 64 / static_cast<std::int64_t>(sizeof(B));
     std::vector<std::int64_t> sizes;
     std::vector<placement> places;
@@ -65,7 +75,7 @@ struct block {
       where.push_back(view.parameter);
       words_apart += (view.parameter.size + align - 1) / align * align;
     }
-    arena = {exec, "accrue::buffer_and_state", static_cast<std::size_t>(words_apart * (1 + state_words))};
+    arena = {exec, "accrue::buffer_and_state", static_cast<std::size_t>(words_apart * (1 + state_words + sets_lent))};
     std::vector<strided> kept(views.size());
     for (std::size_t v = 0; v < views.size(); ++v)
       kept[v] = run_of(arena.data() + places[v].begin, sizes[v], scalar_id<B>());
@@ -75,7 +85,7 @@ struct block {
     chunks = {exec, "accrue::passes::chunks", std::move(cut)};
     parameters = {exec, "accrue::passes::parameters", std::move(where)};
     sums = {exec, "accrue::passes::sums", std::move(kept)};
-    gradients = {exec, "accrue::passes::gradients", std::vector<strided>(views.size())};
+    for (auto& set : gradients) set = {exec, "accrue::passes::gradients", std::vector<strided>(views.size())};
     placements = {exec, "accrue::passes::placements", std::move(places)};
   }
 };

@@ -26,7 +26,8 @@ template <std::size_t I, class Model>
   std::size_t number = model.template first_view<I>();
   auto const next = [&] {
     directory_entry const& entry = model.directory()[number++];
-    return view(static_cast<buffer_scalar*>(from.sums[entry.local].data), layout_of(packed(entry.shape, entry.order)));
+    return view(from.lent(-1, static_cast<std::int64_t>(entry.local)),
+                layout_as<Kokkos::LayoutStride>(packed(entry.shape, entry.order)));
   };
   if constexpr (Kokkos::is_view_v<item>) {
     return next();
@@ -35,6 +36,40 @@ template <std::size_t I, class Model>
     for (std::size_t n = std::get<I>(model.set().items).size(); n > 0; --n) all.push_back(next());
     return all;
   }
+}
+
+/// The I-th item of a set of gradients that the model lends, as the producer of gradients wants it: views of the
+/// buffer's scalar with the parameter's layout. Set -1 is the buffer itself.
+template <std::size_t I, class Model>
+[[nodiscard]] auto lent_item(Model const& model, int set) {
+  using item = std::tuple_element_t<I, typename Model::items_type>;
+  using parameter = view_of_t<item>;
+  auto const& from = model.template block_of<typename parameter::non_const_value_type>();
+  using buffer_scalar = typename std::remove_cvref_t<decltype(from)>::buffer_scalar;
+  using layout = typename parameter::array_layout;
+  using view = Kokkos::View<typename detail::with_pointers<buffer_scalar, parameter::rank()>::type, layout,
+                            typename Model::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  std::size_t number = model.template first_view<I>();
+  auto const next = [&] {
+    directory_entry const& entry = model.directory()[number++];
+    return view(from.lent(set, static_cast<std::int64_t>(entry.local)),
+                layout_as<layout>(packed(entry.shape, entry.order)));
+  };
+  if constexpr (Kokkos::is_view_v<item>) {
+    return next();
+  } else {
+    std::vector<view> all;
+    for (std::size_t n = std::get<I>(model.set().items).size(); n > 0; --n) all.push_back(next());
+    return all;
+  }
+}
+
+/// A whole set of them, in the order of the parameters.
+template <class Model>
+[[nodiscard]] auto lent_gradients(Model const& model, int set) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple{lent_item<I>(model, set)...}; }
+  (std::make_index_sequence<std::tuple_size_v<typename Model::items_type>>{});
 }
 
 /// The finished gradients of the parameter groups from `First` to before `Last`, which are in the buffer.
@@ -73,10 +108,12 @@ template <std::size_t I, class Model, class Exec>
   if constexpr (one) {
     Kokkos::View<typename view::data_type, Kokkos::LayoutStride, typename Model::memory_space> copy(
         Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "accrue::snapshot"), from.layout());
-    Kokkos::parallel_for("accrue::accumulate::snapshot",
-                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, from.size()),
-                         copy_quotient<typename view::value_type>{from.data(), copy.data(), quotient_by(divisor, 1.0),
-                                                                  model.is_touched(model.template first_view<I>())});
+    Kokkos::parallel_for(
+        "accrue::accumulate::snapshot",
+        Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, from.size()),
+        copy_quotient<typename view::value_type>{from.data(), copy.data(),
+                                                 quotient_by(divisor / model.keep(model.template first_view<I>()), 1.0),
+                                                 model.is_touched(model.template first_view<I>())});
     exec.fence("accrue::snapshot");
     return copy;
   } else {

@@ -184,6 +184,7 @@ struct measure_chunk {
   chunk const* chunks;
   strided const* views;
   std::uint8_t const* touched;  ///< may be null: all are
+  double const* factor;         ///< what the elements of a view are to be multiplied by; may be null: 1
   std::int32_t scalar;
   bool takes_absent;  ///< this launch also writes zero for views that have no data of any scalar
   measuring measured;
@@ -198,7 +199,10 @@ struct measure_chunk {
     strided const& view = views[part.view];
     if (view.scalar != scalar && !(takes_absent && view.scalar < 0)) return;
     bool const there = view.scalar == scalar && (touched == nullptr || touched[part.view] != 0);
-    measured.put(c, there ? measured.share<T>(view, part, worker) : norm_partial{}, worker);
+    norm_partial share;
+    if (there)
+      share = times(measured.order, measured.share<T>(view, part, worker), factor == nullptr ? 1.0 : factor[part.view]);
+    measured.put(c, share, worker);
   }
   template <class Worker>
   KOKKOS_FUNCTION void leave(Worker worker) const {

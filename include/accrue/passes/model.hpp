@@ -17,7 +17,7 @@
 
 namespace accrue {
 
-template <class Exec, class Summation, class Set>
+template <class Exec, class Summation, class Set, int Sets = 1>
 class model;
 
 /// A norm that a pass is to measure on the way, and where its total goes on the device.
@@ -33,8 +33,8 @@ struct norm_request {
 ///
 /// Guarantee: one launch per pass and pair of scalar types, whatever the number of views; after construction nothing
 /// allocates.
-template <class Exec, class Summation, std::size_t... Sizes, class... Items>
-class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items...>> {
+template <class Exec, class Summation, std::size_t... Sizes, class... Items, int Sets>
+class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items...>, Sets> {
   template <class Item>
   using scalar_of = typename view_of_t<Item>::non_const_value_type;
   using scalars = unique_t<scalar_of<Items>...>;
@@ -44,9 +44,10 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   using items_type = std::tuple<Items...>;
   using memory_space = typename Exec::memory_space;
 
-  /// Cost: allocates the buffer, `state_words` words of optimizer state per element, and the tables.
-  /// Failure: `accrue::error` where parameters share storage.
-  model(Exec const& exec, set_type set, int state_words) : set_(std::move(set)), state_words_(state_words) {
+  /// Cost: allocates the buffer, `state_words` words of optimizer state per element, as many sets of gradients as are
+  /// lent, and the tables. Failure: `accrue::error` where parameters share storage.
+  model(Exec const& exec, set_type set, int state_words, int sets_lent = 0)
+      : set_(std::move(set)), state_words_(state_words) {
     std::vector<std::vector<view_entry>> entries(scalars::size);
     std::size_t item_number = 0;
     std::apply([&](auto const&... item) { (enter(item, item_number++, entries), ...); }, set_.items);
@@ -55,7 +56,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     std::size_t views = 0;
     std::size_t b = 0;
     for_each_block([&](auto& each) {
-      each.lay_out(exec, entries[b], state_words);
+      each.lay_out(exec, entries[b], state_words, sets_lent);
       each.first_view = static_cast<std::int64_t>(views);
       each.first_chunk = chunks_;
       directory_.number_block(b, views);
@@ -63,6 +64,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
       chunks_ += each.list().chunk_count;
     });
     touched_ = {exec, "accrue::passes::touched", std::vector<std::uint8_t>(views, 0)};
+    keep_ = {exec, "accrue::passes::keep", std::vector<double>(views, 1.0)};
     updates_of_view_ = {exec, "accrue::passes::updates_of_view", views};
     partials_ = {exec, "accrue::passes::partials", static_cast<std::size_t>(chunks_)};
   }
@@ -75,6 +77,10 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
 
   [[nodiscard]] bool any_touched() const { return touched_count_ > 0; }
   [[nodiscard]] bool is_touched(std::size_t view) const { return touched_[directory_[view].number] != 0; }
+
+  /// What the raw sum of a view is still to be multiplied by: the weight of a gradient that was written into the
+  /// buffer.
+  [[nodiscard]] double keep(std::size_t view) const { return keep_[directory_[view].number]; }
 
   /// The block that holds the parameters of scalar `P`.
   template <class P>
@@ -100,7 +106,10 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
 
   /// Begins a group: nothing is touched, and the first touch will overwrite. Clearing is a state, not a pass.
   void forget_touched() {
-    for (std::size_t v = 0; v < touched_.size(); ++v) touched_.set(v, 0);
+    for (std::size_t v = 0; v < touched_.size(); ++v) {
+      touched_.set(v, 0);
+      keep_.set(v, 1.0);
+    }
     touched_count_ = 0;
   }
 
@@ -113,7 +122,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
 
   /// Checks a contribution against the parameters; throws with nothing changed.
   template <class... Gradients>
-  void check(std::tuple<Gradients...> const& gradients) {
+  void check(std::tuple<Gradients...> const& gradients, int held = 0) {
     if constexpr (sizeof...(Gradients) != sizeof...(Items)) {  // none, or the parameters were refused
       directory_.no_gradients();
     } else {
@@ -122,45 +131,75 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
         (directory_.check(std::get<I>(set_.items), std::get<I>(gradients), view), ...);
       }
       (std::index_sequence_for<Gradients...>{});
+      refuse_what_is_in_use(held);
     }
   }
 
-  /// Adds the contribution that was checked last; `weigh_for(type of the buffer's scalar)` maps its elements. Where a
-  /// norm is `wanted`, of the sums with this contribution in them, it is measured in the same pass.
+  /// Takes the contribution that was checked last as number `set` of those that one pass will add. Gradients that were
+  /// written into the buffer itself are there already: `weight` waits until the next pass. Returns whether others are
+  /// left for a pass.
+  bool hold(int set, double weight, bool may_stay_in_buffer) {
+    bool left = false;
+    for_each_view_of_block([&](auto& each, std::size_t v) {
+      strided gradient = directory_.gradient(v);
+      if (gradient.scalar >= 0 && may_stay_in_buffer && lies_in(gradient, each.sums[directory_[v].local])) {
+        touch(v);
+        keep_.set(directory_[v].number, weight);
+        gradient = {};
+      }
+      left = left || gradient.scalar >= 0;
+      each.gradients[static_cast<std::size_t>(set)].set(directory_[v].local, gradient);
+    });
+    return left;
+  }
+
+  /// Adds the first `count` contributions that are held; `weigh_for(type of the buffer's scalar, number)` maps the
+  /// elements of each. Where a norm is `wanted`, of the sums with these contributions in them, it is measured in the
+  /// same pass.
   template <class Contribution, class WeighFor>
-  void add(std::string const& label, Exec const& exec, WeighFor const& weigh_for, norm_request const& wanted = {}) {
-    first_touch const first = bind(exec);
-    if (wanted) touched_.upload(exec);
+  void add(std::string const& label, Exec const& exec, int count, WeighFor const& weigh_for,
+           norm_request const& wanted = {}) {
+    first_touch const first = upload_held(exec, count);
     exit_gate const gate = wanted ? gate_of_launches<Contribution>(wanted) : exit_gate{};
-    for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
+    for_each_block([&]<class P, class B>(block<Exec, P, B, Sets>& each) {
       using found = gradient_scalars<P, set_type, Contribution>;
-      auto const weigh = weigh_for(std::type_identity<B>{});
-      using weigh_type = std::remove_const_t<decltype(weigh)>;
+      using weigh_type = decltype(weigh_for(std::type_identity<B>{}, 0));
       bool takes_absent = true;
       found::for_each([&]<class G>(std::type_identity<G>) {
-        for_each_chunk(
-            label, exec, each.list(),
-            add_chunk<G, B, weigh_type>{each.chunks.data(), each.gradients.data(), each.sums.data(),
-                                        touched_.data() + each.first_view, weigh, first, scalar_id<G>(),
-                                        std::exchange(takes_absent, false), measuring_of(each, wanted), gate});
+        [&]<int... J>(std::integer_sequence<int, J...>) {
+          for_each_chunk(label, exec, each.list(),
+                         add_chunk<G, B, weigh_type, Sets>{each.chunks.data(),
+                                                           {each.gradients[J].data()...},
+                                                           {weigh_for(std::type_identity<B>{}, J)...},
+                                                           count,
+                                                           each.sums.data(),
+                                                           touched_.data() + each.first_view,
+                                                           keep_.data() + each.first_view,
+                                                           first,
+                                                           scalar_id<G>(),
+                                                           std::exchange(takes_absent, false),
+                                                           measuring_of(each, wanted),
+                                                           gate});
+        }
+        (std::make_integer_sequence<int, Sets>{});
       });
       if (found::size == 0 && wanted) measure_block_of_sums(label, exec, each, wanted, gate);
     });
-    touch();
+    touch_held(count);
   }
 
-  /// Measures the contribution that was checked last.
+  /// Measures the first contribution that is held.
   template <class Contribution>
-  void measure_contribution(std::string const& label, Exec const& exec, norm_request const& wanted) {
-    bind(exec);
+  void measure_held(std::string const& label, Exec const& exec, norm_request const& wanted) {
+    upload_held(exec, 1);
     exit_gate const gate = gate_of_launches<Contribution>(wanted);
-    for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
+    for_each_block([&]<class P, class B>(block<Exec, P, B, Sets>& each) {
       using found = gradient_scalars<P, set_type, Contribution>;
       using read = std::conditional_t<found::size == 0, type_list<B>, found>;
       bool takes_absent = true;
       read::for_each([&]<class G>(std::type_identity<G>) {
         for_each_chunk(label, exec, each.list(),
-                       measure_chunk<G>{each.chunks.data(), each.gradients.data(), nullptr, scalar_id<G>(),
+                       measure_chunk<G>{each.chunks.data(), each.gradients[0].data(), nullptr, nullptr, scalar_id<G>(),
                                         std::exchange(takes_absent, false), measuring_of(each, wanted), gate});
       });
     });
@@ -168,7 +207,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
 
   /// Measures the raw sums of the touched views.
   void measure_sums(std::string const& label, Exec const& exec, norm_request const& wanted) {
-    touched_.upload(exec);
+    upload_flags(exec);
     exit_gate const gate = gate_of_launches<void>(wanted);
     for_each_block([&](auto& each) { measure_block_of_sums(label, exec, each, wanted, gate); });
   }
@@ -177,15 +216,16 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   template <class Rules, class Clip, class Decide>
   void apply(std::string const& label, Exec const& exec, Rules const& rules, Clip const& clip, Decide const& decide,
              std::int64_t* workers_gone) {
-    touched_.upload(exec);
+    upload_flags(exec);
     exit_gate gate{workers_gone, 0};
     for_each_block([&](auto& each) { gate.expected += each.list().template workers<Exec>(); });
-    for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
-      for_each_chunk(label, exec, each.list(),
-                     apply_chunk<P, B, Rules, Clip, Decide>{
-                         each.chunks.data(), each.parameters.data(), each.sums.data(), each.placements.data(),
-                         touched_.data() + each.first_view, updates_of_view_.data() + each.first_view, each.state(),
-                         each.words_apart, rules, clip, decide, gate});
+    for_each_block([&]<class P, class B>(block<Exec, P, B, Sets>& each) {
+      for_each_chunk(
+          label, exec, each.list(),
+          apply_chunk<P, B, Rules, Clip, Decide>{
+              each.chunks.data(), each.parameters.data(), each.sums.data(), each.placements.data(),
+              touched_.data() + each.first_view, keep_.data() + each.first_view,
+              updates_of_view_.data() + each.first_view, each.state(), each.words_apart, rules, clip, decide, gate});
     });
   }
 
@@ -221,57 +261,100 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
             partials_.data(), chunks_,           wanted.total};
   }
   template <class P, class B>
-  void measure_block_of_sums(std::string const& label, Exec const& exec, block<Exec, P, B>& each,
+  void measure_block_of_sums(std::string const& label, Exec const& exec, block<Exec, P, B, Sets>& each,
                              norm_request const& wanted, exit_gate const& gate) {
-    for_each_chunk(label, exec, each.list(),
-                   measure_chunk<B>{each.chunks.data(), each.sums.data(), touched_.data() + each.first_view,
-                                    scalar_id<B>(), false, measuring_of(each, wanted), gate});
+    for_each_chunk(
+        label, exec, each.list(),
+        measure_chunk<B>{each.chunks.data(), each.sums.data(), touched_.data() + each.first_view,
+                         keep_.data() + each.first_view, scalar_id<B>(), false, measuring_of(each, wanted), gate});
   }
   /// The workers of a pass that has one launch for each pair of scalars, and one for a block without gradients.
   template <class Contribution>
   [[nodiscard]] exit_gate gate_of_launches(norm_request const& wanted) {
     exit_gate gate{wanted.workers_gone, 0};
-    for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
+    for_each_block([&]<class P, class B>(block<Exec, P, B, Sets>& each) {
       constexpr std::size_t launches = gradient_scalars<P, set_type, Contribution>::size;
       gate.expected += each.list().template workers<Exec>() * static_cast<std::int64_t>(launches > 0 ? launches : 1);
     });
     return gate;
   }
 
-  /// Writes the gradients that were checked last into the tables of the blocks.
-  first_touch bind(Exec const& exec) {
-    std::size_t fresh = 0;
-    std::size_t given = 0;
+  /// Calls `visit(block, number of the view)` for every view, block by block.
+  template <class Visit>
+  void for_each_view_of_block(Visit&& visit) {
     std::size_t b = 0;
     for_each_block([&](auto& each) {
-      for (std::size_t v = 0; v < directory_.size(); ++v) {
-        if (directory_[v].block != b) continue;
-        strided const& gradient = directory_.gradient(v);
-        each.gradients.set(directory_[v].local, gradient);
-        given += gradient.scalar >= 0 ? 1 : 0;
-        fresh += gradient.scalar >= 0 && !is_touched(v) ? 1 : 0;
-      }
-      each.gradients.upload(exec);
+      for (std::size_t v = 0; v < directory_.size(); ++v)
+        if (directory_[v].block == b) visit(each, v);
       ++b;
     });
-    if (fresh == 0) return first_touch::none;
-    if (fresh == given) return first_touch::all;
-    touched_.upload(exec);
-    return first_touch::some;
   }
 
-  void touch() {
-    for (std::size_t v = 0; v < directory_.size(); ++v) {
-      if (directory_.gradient(v).scalar < 0 || is_touched(v)) continue;
-      touched_.set(directory_[v].number, 1);
-      ++touched_count_;
-    }
+  [[nodiscard]] static bool lies_in(strided const& gradient, strided const& sum) {
+    return gradient.data == sum.data && gradient.scalar == sum.scalar && gradient.contiguous();
+  }
+
+  /// A gradient in the memory of a sum, or of a contribution that waits for its pass, has overwritten it.
+  void refuse_what_is_in_use(int held) {
+    for_each_view_of_block([&](auto& each, std::size_t v) {
+      strided const& gradient = directory_.gradient(v);
+      if (gradient.scalar < 0 || gradient.size == 0) return;
+      std::size_t const local = directory_[v].local;
+      bool used = is_touched(v) && gradient.data == each.sums[local].data;
+      for (int j = 0; j < held; ++j) used = used || gradient.data == each.gradients[std::size_t(j)][local].data;
+      if (used)
+        throw error("accrue: the gradient of " + directory_.name(v) + " lies where one of this group is still needed",
+                    "that one was overwritten", "ask for next_gradients() before each microbatch");
+    });
+  }
+
+  void upload_flags(Exec const& exec) {
+    touched_.upload(exec);
+    keep_.upload(exec);
+  }
+
+  /// Sends the tables of what is held to the device, and says what is touched by it for the first time.
+  first_touch upload_held(Exec const& exec, int count) {
+    std::size_t fresh = 0;
+    std::size_t given = 0;
+    for_each_view_of_block([&](auto& each, std::size_t v) {
+      if (!is_held(each, v, count)) return;
+      ++given;
+      fresh += is_touched(v) ? 0 : 1;
+    });
+    for_each_block([&](auto& each) {
+      for (int j = 0; j < count; ++j) each.gradients[static_cast<std::size_t>(j)].upload(exec);
+    });
+    upload_flags(exec);
+    if (fresh == 0) return first_touch::none;
+    return fresh == given ? first_touch::all : first_touch::some;
+  }
+  template <class Block>
+  [[nodiscard]] bool is_held(Block const& each, std::size_t v, int count) const {
+    bool held = false;
+    for (int j = 0; j < count; ++j)
+      held = held || each.gradients[static_cast<std::size_t>(j)][directory_[v].local].scalar >= 0;
+    return held;
+  }
+
+  void touch_held(int count) {
+    for_each_view_of_block([&](auto& each, std::size_t v) {
+      if (!is_held(each, v, count)) return;
+      touch(v);
+      keep_.set(directory_[v].number, 1.0);
+    });
+  }
+  void touch(std::size_t view) {
+    if (is_touched(view)) return;
+    touched_.set(directory_[view].number, 1);
+    ++touched_count_;
   }
 
   set_type set_;
   view_directory directory_;
-  blocks_of<Exec, Summation, scalars> blocks_;
+  blocks_of<Exec, Summation, scalars, Sets> blocks_;
   device_table<std::uint8_t, Exec> touched_;
+  device_table<double, Exec> keep_;  ///< see keep()
   device_array<std::int64_t, Exec> updates_of_view_;
   device_array<norm_partial, Exec> partials_;
   int state_words_;
