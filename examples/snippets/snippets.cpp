@@ -343,11 +343,9 @@ void with_gradient() {
   gradient(0) = 3, gradient(1) = -4;
 
   auto const my_optimizer = [&](auto const& finished) {
-    auto const t = theta;
-    auto const g = finished.template get<0>();
     double const rate = 1.0 / (1.0 + finished.norm());
     Kokkos::parallel_for("my_optimizer", Kokkos::RangePolicy(finished.exec(), 0, 2),
-                         [=](int i) { t(i) -= rate * g(i); });
+                         [=, t = theta, g = finished.template get<0>()](int i) { t(i) -= rate * g(i); });
   };
   accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::with_gradient{my_optimizer});
   group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
