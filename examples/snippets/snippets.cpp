@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the pages of the reference show: small views in host memory, and checks of what comes out.
+#include <accrue/accrue.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using vector = Kokkos::View<double*, Kokkos::HostSpace>;
+using scalar = Kokkos::View<float, Kokkos::HostSpace>;
+
+/// Ends the program where something does not hold.
+void check(bool holds) {
+  if (!holds) throw std::runtime_error("a snippet does not do what its page says");
+}
+
+void boundary() {
+  scalar const theta("theta"), gradient("gradient");
+  Kokkos::deep_copy(gradient, 1.0f);
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::at_least{accrue::tokens{4096}},
+                            accrue::keep_last{}, accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{3000});
+  check(!group.full());
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{2000});
+  check(group.full());  // 5000 tokens, and the sum is divided by these
+  group.update();
+  check(group.ledger().records().back().weight == 5000);
+}
+
+void another_boundary() {
+  scalar const theta("theta"), gradient("gradient");
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::every{4}, accrue::keep_last{},
+                            accrue::sgd{});
+  for (int i = 0; i < 2; ++i) group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+  check(!group.full());
+  group.change_boundary(accrue::every{2});
+  check(group.full());
+}
+
+void summation() {
+  scalar const theta("theta"), gradient("gradient");
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_microbatch{}, accrue::sum_objective{},
+                            accrue::widened<double>{}, accrue::sgd{.learning_rate = 1.0});
+  for (float const each : {1e8f, 1.0f, -1e8f}) {
+    Kokkos::deep_copy(gradient, each);
+    group.accumulate(accrue::sum_gradient{gradient});
+  }
+  check(group.update() == accrue::outcome::applied);
+  check(theta() == -1);  // summed in float: 0, because the 1 is lost beside 1e8
+}
+
+void contribution() {
+  scalar const a("a"), b("b"), of_a("of_a"), of_b("of_b");
+  Kokkos::deep_copy(of_a, 1.0f);
+  Kokkos::deep_copy(of_b, 6.0f);
+
+  accrue::accumulator group(accrue::parameters(a, b), accrue::per_sample{}, accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(accrue::mean_gradient{of_a, accrue::no_gradient}, accrue::samples{8});
+  group.accumulate(accrue::sum_gradient{of_a, of_b}, accrue::samples{4});
+  check(group.update() == accrue::outcome::applied);
+  check(a() == -0.75);  // (8 * 1 + 1) / 12
+  check(b() == -0.5);   // 6 / 12
+}
+
+void facts() {
+  scalar const theta("theta"), gradient("gradient");
+  Kokkos::deep_copy(gradient, 16.0f);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{.learning_rate = 1.0});
+
+  // Two rows of five labels; the last position of a row has no next token.
+  group.accumulate(accrue::sum_gradient{gradient}, accrue::samples{2}, accrue::tokens{2 * 4},
+                   accrue::ignored_tokens{2 * 1}, accrue::positions{2 * 5}, accrue::sum_loss{16.0});
+  check(group.update() == accrue::outcome::applied);
+  check(theta() == -2);  // 16 / 8; divided by the labels: 1.6
+  check(group.ledger().records().back().loss == 2.0);
+}
+
+void parameters() {
+  scalar const a("a"), b("b"), of_a("of_a"), of_b("of_b");
+  Kokkos::deep_copy(of_a, 3.0f);
+  Kokkos::deep_copy(of_b, 4.0f);
+
+  std::vector<scalar> const layers{a, b};  // as many views as the vector holds, under one name
+  accrue::accumulator group(accrue::parameters(layers), accrue::per_sample{}, accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(accrue::mean_gradient{std::vector<scalar>{of_a, of_b}}, accrue::samples{1});
+  check(group.update() == accrue::outcome::applied);
+  check(a() == -3 && b() == -4);
+}
+
+void outcome() {
+  scalar const theta("theta"), gradient("gradient");
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::sgd{.learning_rate = 1.0});
+  check(group.update() == accrue::outcome::empty);
+
+  Kokkos::deep_copy(gradient, std::numeric_limits<float>::quiet_NaN());
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+  check(group.update() == accrue::outcome::skipped_non_finite);
+  check(theta() == 0);
+
+  Kokkos::deep_copy(gradient, 2.0f);
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+  check(group.update() == accrue::outcome::applied);
+  check(theta() == -2);  // nothing is left of the NaN
+}
+
+void clip_on_the_group() {
+  scalar const a("a"), b("b"), of_a("of_a"), of_b("of_b");
+
+  accrue::accumulator group(accrue::parameters(a, b), accrue::per_sample{},
+                            accrue::clip_by_global_norm{.max_norm = 1.0}, accrue::sgd{.learning_rate = 1.0});
+  Kokkos::deep_copy(of_b, 4.0f);
+  for (float const each : {3.0f, -3.0f}) {
+    Kokkos::deep_copy(of_a, each);
+    group.accumulate(accrue::mean_gradient{of_a, of_b}, accrue::samples{1});
+  }
+  check(group.update() == accrue::outcome::applied);
+  check(group.ledger().records().back().norm == 4);  // G is (0, 4)
+  check(a() == 0 && b() == -1);
+}
+
+void clip_on_the_microbatch() {
+  scalar const a("a"), b("b"), of_a("of_a"), of_b("of_b");
+
+  accrue::accumulator group(accrue::parameters(a, b), accrue::per_sample{},
+                            accrue::on_microbatch(accrue::clip_by_global_norm{.max_norm = 1.0}),
+                            accrue::sgd{.learning_rate = 1.0});
+  Kokkos::deep_copy(of_b, 4.0f);
+  for (float const each : {3.0f, -3.0f}) {
+    Kokkos::deep_copy(of_a, each);
+    group.accumulate(accrue::mean_gradient{of_a, of_b}, accrue::samples{1});
+  }
+  check(group.update() == accrue::outcome::applied);
+  check(a() == 0 && std::abs(b() + 0.8f) < 1e-6f);  // the means of (0.6, 0.8) and (-0.6, 0.8); on the group: 1
+}
+
+void clip_by_value() {
+  vector const theta("theta", 3), gradient("gradient", 3);
+  gradient(0) = -3, gradient(1) = 0.25, gradient(2) = 8;
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::clip_by_value{.max_value = 0.5},
+                            accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{1});
+  check(group.update() == accrue::outcome::applied);
+  check(theta(0) == 0.5 && theta(1) == -0.25 && theta(2) == -0.5);
+}
+
+void last_group() {
+  scalar const theta("theta"), gradient("gradient");
+  Kokkos::deep_copy(gradient, 1.0f);
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::every{4}, accrue::pad_last{},
+                            accrue::sgd{.learning_rate = 1.0});
+  for (int i = 0; i < 6; ++i) {
+    group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+    if (group.full()) group.update();
+  }
+  check(group.held() == accrue::microbatches{2});
+  check(group.end_of_data() == accrue::outcome::applied);
+  check(theta() == -1.5);  // the last group counts for half; under keep_last: 2, under drop_last: 1
+}
+
+void normalization() {
+  scalar const theta("theta"), gradient("gradient");
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{.learning_rate = 1.0});
+  Kokkos::deep_copy(gradient, 2.0f);
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{512}, accrue::mean_loss{5.0});
+  Kokkos::deep_copy(gradient, 4.0f);
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{1536}, accrue::mean_loss{3.0});
+  check(group.update() == accrue::outcome::applied);
+  check(theta() == -3.5);                              // a mean of means: 3
+  check(group.ledger().records().back().loss == 3.5);  // a mean of means: 4
+}
+
+void objective() {
+  scalar const theta("theta"), gradient("gradient");
+  Kokkos::deep_copy(gradient, 1.0f);
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sum_objective{},
+                            accrue::sgd{.learning_rate = 1.0});
+  for (int i = 0; i < 4; ++i) group.accumulate(accrue::sum_gradient{gradient}, accrue::tokens{2});
+  check(group.update() == accrue::outcome::applied);
+  check(theta() == -4);  // under mean_objective: 4 / 8
+}
+
+void measure() {
+  vector const theta("theta", 2), gradient("gradient", 2);
+  gradient(0) = 6, gradient(1) = -8;
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::sgd{});
+  group.accumulate(accrue::sum_gradient{gradient}, accrue::samples{2});
+  accrue::gradient_summary const seen = group.measure();
+  check(seen.norm == 5 && seen.largest == 4 && seen.finite);  // of the mean over two samples
+  auto const copy = group.snapshot<0>();
+  check(copy(0) == 3 && copy(1) == -4);
+}
+
+void ledger() {
+  scalar const theta("theta"), gradient("gradient");
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::every{2}, accrue::drop_last{},
+                            accrue::sgd{});
+  for (int i = 0; i < 5; ++i) {
+    group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{100});
+    if (group.full()) group.update();
+  }
+  group.end_of_data();
+
+  accrue::ledger const& book = group.ledger();
+  check(book.tokens() == accrue::tokens{500} && book.dropped().tokens == accrue::tokens{100});
+  check(book.applied() == accrue::updates{2} && book.groups() == 3 && book.dropped_groups() == 1);
+}
+
+void record() {
+  scalar const theta("theta"), gradient("gradient");
+  Kokkos::deep_copy(gradient, 3.0f);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{},
+                            accrue::clip_by_global_norm{.max_norm = 1.5});
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{20}, accrue::mean_loss{0.25});
+  group.update();
+
+  accrue::record const last = group.ledger().records().back();
+  check(last.number == 1 && last.result == accrue::outcome::applied && last.loss == 0.25);
+  std::ostringstream out;
+  out << last;
+  check(out.str() == "group 1: applied, 1 microbatches, weight 20, norm 3, clip factor 0.5, loss 0.25");
+}
+
+void handle() {
+  scalar const theta("theta"), gradient("gradient");
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::sgd{});
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+  auto const first = group.update();  // does not wait for the device
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+  group.update();                            // ignoring the handle costs nothing
+  check(first == accrue::outcome::applied);  // waits, and asks for the first group
+  check(first.result() != accrue::outcome::empty);
+}
+
+void csv() {
+  scalar const theta("theta"), gradient("gradient");
+  Kokkos::deep_copy(gradient, 3.0f);
+  std::ostringstream out;  // or a std::ofstream; it outlives the accumulator
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{}, accrue::sgd{});
+  group.observe(accrue::csv_writer(out));
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{2}, accrue::tokens{20}, accrue::mean_loss{0.25});
+  group.end_of_data();  // writes the row
+  check(out.str() ==
+        "group,outcome,microbatches,ignored_microbatches,samples,tokens,ignored_tokens,positions,weight,norm,clip_"
+        "factor,loss\n"
+        "1,applied,1,0,2,20,0,0,20,3,1,0.25\n");
+}
+
+void recipe() {
+  scalar const theta("theta");
+  accrue::accumulator const group(accrue::parameters(theta), accrue::per_token{},
+                                  accrue::at_least{accrue::tokens{4096}}, accrue::keep_last{},
+                                  accrue::on_microbatch(accrue::clip_by_value{}), accrue::sgd{.learning_rate = 0.5});
+  std::ostringstream out;
+  out << group.policies();
+  check(out.str() ==
+        "per_token, mean_objective, at_least{tokens=4096}, widened, one_replica, unscaled, late, skip_group, "
+        "on_microbatch{clip=clip_by_value{max_value=1}}, keep_last, sgd{learning_rate=0.5, weight_decay=0}");
+}
+
+void sgd() {
+  scalar const theta("theta"), gradient("gradient");
+  Kokkos::deep_copy(theta, 2.0f);
+  Kokkos::deep_copy(gradient, 1.0f);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{},
+                            accrue::sgd{.learning_rate = 0.5, .weight_decay = 0.25});
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{1});
+  check(group.update() == accrue::outcome::applied);
+  check(theta() == 1.25);  // 2 - 0.5 * (1 + 0.25 * 2)
+}
+
+void momentum() {
+  scalar const theta("theta"), gradient("gradient");
+  Kokkos::deep_copy(gradient, 8.0f);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{},
+                            accrue::momentum{.learning_rate = 1.0, .factor = 0.5});
+  for (float const expected : {-8.0f, -20.0f, -34.0f}) {  // the velocity is 8, then 12, then 14
+    group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{1});
+    check(group.update() == accrue::outcome::applied);
+    check(theta() == expected);
+  }
+}
+
+void adam() {
+  vector const a("a", 1), b("b", 1), gradient("gradient", 1);
+  a(0) = b(0) = 2;
+  accrue::accumulator coupled(accrue::parameters(a), accrue::per_sample{},
+                              accrue::adam{.learning_rate = 0.5, .epsilon = 0.0, .weight_decay = 0.25});
+  accrue::accumulator decoupled(accrue::parameters(b), accrue::per_sample{},
+                                accrue::adamw{.learning_rate = 0.5, .epsilon = 0.0, .weight_decay = 0.25});
+  gradient(0) = 3;
+  coupled.accumulate(accrue::mean_gradient{gradient}, accrue::samples{1});
+  decoupled.accumulate(accrue::mean_gradient{gradient}, accrue::samples{1});
+  check(coupled.update() == accrue::outcome::applied && decoupled.update() == accrue::outcome::applied);
+  check(std::abs(a(0) - 1.5) < 1e-12);   // the first update has the length of the learning rate
+  check(std::abs(b(0) - 1.25) < 1e-12);  // and decay, 0.5 * 0.25 * 2, beside it
+}
+
+void per_element() {
+  vector const theta("theta", 2), gradient("gradient", 2);
+  gradient(0) = 3, gradient(1) = -0.5;
+
+  auto const by_sign = KOKKOS_LAMBDA(double& t, double g) { t -= g > 0 ? 0.25 : -0.25; };
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::per_element(by_sign));
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{2});
+  check(group.update() == accrue::outcome::applied);
+  check(theta(0) == -0.25 && theta(1) == 0.25);
+}
+
+void per_group() {
+  scalar const weight("weight"), bias("bias"), of_weight("of_weight"), of_bias("of_bias");
+  Kokkos::deep_copy(of_weight, 6.0f);
+  Kokkos::deep_copy(of_bias, 8.0f);
+
+  accrue::accumulator group(
+      accrue::parameter_groups(accrue::parameters(weight), accrue::parameters(bias)), accrue::per_sample{},
+      accrue::clip_by_global_norm{.max_norm = 5.0},
+      accrue::per_group{accrue::sgd{.learning_rate = 1.0}, accrue::momentum{.learning_rate = 0.5}});
+  group.accumulate(accrue::mean_gradient{of_weight, of_bias}, accrue::samples{1});
+  check(group.update() == accrue::outcome::applied);
+  check(group.ledger().records().back().norm == 10);  // one norm: the clip factor is 0.5
+  check(weight() == -3 && bias() == -2);
+}
+
+void with_gradient() {
+  vector const theta("theta", 2), gradient("gradient", 2);
+  gradient(0) = 3, gradient(1) = -4;
+
+  auto const my_optimizer = [&](auto const& finished) {
+    double const rate = 1.0 / (1.0 + finished.norm());
+    Kokkos::parallel_for("my_optimizer", Kokkos::RangePolicy(finished.exec(), 0, 2),
+                         [=, t = theta, g = finished.template get<0>()](int i) { t(i) -= rate * g(i); });
+  };
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::with_gradient{my_optimizer});
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+  group.update();
+  group.exec().fence();
+  check(theta(0) == -0.5 && std::abs(theta(1) - 4.0 / 6.0) < 1e-15);
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+  Kokkos::ScopeGuard const kokkos(argc, argv);
+  auto const all = {boundary,
+                    another_boundary,
+                    summation,
+                    contribution,
+                    facts,
+                    parameters,
+                    outcome,
+                    clip_on_the_group,
+                    clip_on_the_microbatch,
+                    clip_by_value,
+                    last_group,
+                    normalization,
+                    objective,
+                    measure,
+                    ledger,
+                    record,
+                    handle,
+                    csv,
+                    recipe,
+                    sgd,
+                    momentum,
+                    adam,
+                    per_element,
+                    per_group,
+                    with_gradient};
+  for (auto const each : all) each();
+  std::cout << all.size() << " snippets of the reference hold\n";
+}
