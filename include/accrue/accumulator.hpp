@@ -27,8 +27,9 @@ namespace accrue {
 ///
 /// Order: `accumulate` any number of times, then `update`; `end_of_data` once after the last microbatch of the data.
 /// Guarantee: parameters change in `update` and `end_of_data` only. A call that throws has changed nothing.
-/// Cost: one pass over the gradients per microbatch; per group one read of the sums for norm and finite check, and one
-/// pass of the update rule. Nothing fences but what says so, nothing allocates on the device after construction.
+/// Cost: one pass over the gradients per microbatch, or fewer with `gather`; the pass of the last one measures norm and
+/// finiteness as well where the boundary knows it, else that is one read more; one pass of the update rule. Nothing
+/// fences but what says so, nothing allocates on the device after construction.
 /// Failure: `accrue::error` for what the host can see; what the device finds is an outcome.
 /// Example: examples/hello/hello.cpp
 template <class Exec, class Set, class... Policies>
@@ -72,8 +73,9 @@ class accumulator {
   /// Adds one microbatch: its gradients as `mean_gradient` or `sum_gradient`, its counts, and its loss if wanted.
   ///
   /// Guarantee: when it returns the work is enqueued; the views may be overwritten on the same instance at once, or
-  /// elsewhere after a fence. A microbatch whose declared count is 0 is ignored, but counts as a microbatch.
-  /// Failure: `accrue::error` for a full group, wrong extents, counts that overflow.
+  /// elsewhere after a fence; with `gather` once their pass is launched. A microbatch whose declared count is 0 is
+  /// ignored, but counts as a microbatch. Failure: `accrue::error` for a full group, wrong extents, counts that
+  /// overflow.
   template <class Contribution, class... Facts>
   void accumulate(Contribution const& gradient, Facts const&... facts) {
     accumulate(exec_, gradient, facts...);

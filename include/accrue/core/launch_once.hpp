@@ -7,7 +7,7 @@
 
 namespace accrue {
 
-/// Launches `body(0)` on one thread of the instance: for the few numbers that are settled once per group.
+/// Launches `body(0)` on one thread of the instance: for what is one number, such as a loss.
 template <class Exec, class Body>
 void launch_once(std::string const& label, Exec const& exec, Body const& body) {
   Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(exec, 0, 1), body);

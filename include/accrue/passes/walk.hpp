@@ -57,6 +57,18 @@ concept visits_lanes = requires(Visit visit, std::int64_t i, T* at) {
   visit.by_lanes(i, at);
 };
 
+/// Calls `visit(i + j, start[j * stride])` for every `by`-th j below `count`.
+template <class T, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void walk_run(T* start, std::int64_t stride, std::int64_t i, std::int64_t count,
+                                          std::int64_t by, Visit& visit) {
+  if constexpr (sums_up<Visit>) {  // NOLINT(bugprone-branch-clone): the loops differ in what the compiler may assume
+    for (std::int64_t j = 0; j < count; j += by) visit(i + j, start[j * stride]);
+  } else {
+    ACCRUE_INDEPENDENT_ITERATIONS
+    for (std::int64_t j = 0; j < count; j += by) visit(i + j, start[j * stride]);
+  }
+}
+
 /// Calls `visit(i, element)` for this worker's share of the elements of a chunk, and returns the visit with what it
 /// carries.
 ///
@@ -69,24 +81,13 @@ KOKKOS_FUNCTION Visit walk(strided const& view, chunk const& part, Worker worker
     std::int64_t i = part.begin + worker.rank();
     if constexpr (Worker::alone && visits_lanes<Visit, T>) {
       for (std::int64_t const last = part.end - lane_count; i <= last; i += lane_count) visit.by_lanes(i, data + i);
-      for (; i < part.end; ++i) visit(i, data[i]);
-    } else if constexpr (sums_up<Visit>) {
-      for (; i < part.end; i += worker.size()) visit(i, data[i]);
-    } else {
-      ACCRUE_INDEPENDENT_ITERATIONS
-      for (; i < part.end; i += worker.size()) visit(i, data[i]);
     }
+    walk_run(data + i, 1, i, part.end - i, worker.size(), visit);
   } else if constexpr (Worker::alone) {
     strided::axis const fastest = view.axes[view.rank - 1];
     for (std::int64_t i = part.begin; i < part.end;) {
       std::int64_t const run = Kokkos::min(fastest.extent - i % fastest.extent, part.end - i);
-      T* const start = data + view.offset(i);
-      if constexpr (sums_up<Visit>) {
-        for (std::int64_t j = 0; j < run; ++j) visit(i + j, start[j * fastest.stride]);
-      } else {
-        ACCRUE_INDEPENDENT_ITERATIONS
-        for (std::int64_t j = 0; j < run; ++j) visit(i + j, start[j * fastest.stride]);
-      }
+      walk_run(data + view.offset(i), fastest.stride, i, run, 1, visit);
       i += run;
     }
   } else {

@@ -34,7 +34,7 @@ class per_element {
     state_words_ = other.state_words_;
     return *this;
   }
-  per_element(per_element&&) = default;
+  per_element(per_element&&) noexcept(std::is_nothrow_move_constructible_v<Function>) = default;
   per_element& operator=(per_element&& other) noexcept {
     detail::take_over(function_, other.function_);
     state_words_ = other.state_words_;

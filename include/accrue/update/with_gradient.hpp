@@ -5,6 +5,7 @@
 #include <accrue/update/update_policy.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <type_traits>
 #include <utility>
 
 namespace accrue {
@@ -45,7 +46,7 @@ class with_gradient {
     detail::replace(function_, other.function_);
     return *this;
   }
-  with_gradient(with_gradient&&) = default;
+  with_gradient(with_gradient&&) noexcept(std::is_nothrow_move_constructible_v<Function>) = default;
   with_gradient& operator=(with_gradient&& other) noexcept {
     detail::take_over(function_, other.function_);
     return *this;

@@ -1,0 +1,14 @@
+// No kernel adds five sets at once.
+// expected-error: accrue::accumulator: the holding policy does not satisfy accrue::holding_policy: it needs sets, from
+// 1
+#include <accrue/accrue.hpp>
+
+void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {
+#ifdef ACCRUE_TEST_ERROR
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{}, accrue::gather<5>{});
+#else
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{}, accrue::gather<4>{});
+#endif
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{512});
+  (void)group.update();
+}
