@@ -137,6 +137,23 @@ TEST_CASE("a gradient that was never allocated is refused, where its extents do 
                                 }));
 }
 
+TEST_CASE("a loss that was never allocated is refused before the gradient is added") {
+  Kokkos::View<double> const never;
+  view const theta("theta", 1);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(accrue::mean_gradient{filled(2.0)}, accrue::tokens{1}, accrue::mean_loss{0.5});
+  std::string const text = "accrue: the view of the loss was never allocated; ";
+  CHECK(refused_without_a_trace(group, theta, text, [&] {
+    group.accumulate(accrue::mean_gradient{filled(7.0)}, accrue::tokens{1}, accrue::mean_loss{never});
+  }));
+  CHECK(refused_without_a_trace(group, theta, text, [&] {
+    group.accumulate(accrue::mean_gradient{filled(7.0)}, accrue::tokens{1}, accrue::sum_loss{never});
+  }));
+  CHECK(group.update() == accrue::outcome::applied);
+  CHECK(numbers(theta) == "-2 ");
+  CHECK(group.ledger().records().back().loss == 0.5);
+}
+
 TEST_CASE("counts that overflow are refused before the gradient is added") {
   view const theta("theta", 1);
   accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::sgd{.learning_rate = 1.0});
@@ -184,7 +201,8 @@ TEST_CASE("refuse_last refuses a short last group and leaves it open") {
 
 TEST_CASE("an accumulator that was moved from says so") {
   view const theta("theta", 1);
-  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{}, accrue::sgd{});
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::every{2}, accrue::keep_last{},
+                            accrue::sgd{});
   group.accumulate(accrue::mean_gradient{filled(2.0)}, accrue::tokens{1});
   auto const moved = std::move(group);
   std::string const text =
@@ -196,6 +214,12 @@ TEST_CASE("an accumulator that was moved from says so") {
   CHECK(what([&] { (void)group.measure(); }) == text);
   CHECK(what([&] { (void)group.snapshot<0>(); }) == text);
   CHECK(what([&] { (void)group.ledger(); }) == text);
+  CHECK(what([&] { group.change_rule(accrue::sgd{}); }) == text);
+  CHECK(what([&] { group.change_boundary(accrue::every{3}); }) == text);
+  struct counts_closings {
+    void group_closing(accrue::group_counts const&) {}
+  };
+  CHECK(what([&] { group.observe(counts_closings{}); }) == text);
   CHECK(moved.held() == accrue::microbatches{1});
 }
 
