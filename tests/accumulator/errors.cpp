@@ -137,6 +137,22 @@ TEST_CASE("a gradient that was never allocated is refused, where its extents do 
                                 }));
 }
 
+TEST_CASE("a parameter is not its own gradient") {
+  view const theta("theta", 1), bias("bias", 3), nothing("nothing", 0);
+  std::vector<view> const layers{view("layer 0", 2), view("layer 1", 2)};
+  accrue::accumulator group(accrue::parameters(theta, bias, nothing, layers), accrue::per_token{}, accrue::sgd{});
+  auto const refused = [&](std::string const& text, auto const& b, auto const& l) {
+    return refused_without_a_trace(group, theta, text, [&] {
+      group.accumulate(accrue::mean_gradient{filled(5.0), b, nothing, l}, accrue::tokens{1});
+    });
+  };
+  CHECK(refused("accrue: the gradient of parameter 1 ('bias') is the parameter itself; ", bias, layers));
+  CHECK(refused("accrue: the gradient of parameter 4 ('layer 1') is the parameter itself; ", filled(1.0, 3),
+                std::vector{filled(1.0, 2), layers[1]}));
+  group.accumulate(accrue::mean_gradient{filled(5.0), filled(1.0, 3), nothing, accrue::no_gradient}, accrue::tokens{1});
+  CHECK(group.held() == accrue::microbatches{1});
+}
+
 TEST_CASE("a loss that was never allocated is refused before the gradient is added") {
   Kokkos::View<double> const never;
   view const theta("theta", 1);
