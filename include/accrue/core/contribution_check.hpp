@@ -54,6 +54,21 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
         return is_complex_v<wide> == is_complex_v<buffer> && sizeof(wide) <= sizeof(buffer);
       }
     }
+    template <class Item, class Gradient>
+    static constexpr bool of_rank() {
+      using view = gradient_view_t<Gradient>;
+      if constexpr (std::is_void_v<view>)
+        return true;
+      else
+        return view::rank() == view_of_t<Item>::rank();
+    }
+    static constexpr bool all_of_rank() {
+      if constexpr (sizeof...(Gradients) == sizeof...(Items)) {
+        return (of_rank<Items, Gradients>() && ...);
+      } else {
+        return true;
+      }
+    }
     template <bool Comparable>
     static constexpr bool all_kept_whole() {
       if constexpr (Comparable && sizeof...(Gradients) == sizeof...(Items)) {
@@ -112,14 +127,16 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
   static constexpr bool views_pass() {
     constexpr bool counted = Gradients::right_number;
     static_assert(counted, ACCRUE_SAY_GRADIENT_COUNT);
+    constexpr bool ranked = Gradients::all_of_rank();
+    static_assert(ranked, ACCRUE_SAY_GRADIENT_RANK);
     return []<template <class...> class W, class... Gs>(std::type_identity<W<Gs...>>) {
       constexpr bool known = (Gradients::template scalar_known<Gs>() && ...);
-      static_assert(known, ACCRUE_SAY_GRADIENT_SCALAR);
+      static_assert(known || !ranked, ACCRUE_SAY_GRADIENT_SCALAR);
       constexpr bool reached = (Gradients::template reached<Gs>() && ...);
-      static_assert(reached || !known, ACCRUE_SAY_UNREACHABLE_GRADIENT);
-      constexpr bool whole = Gradients::template all_kept_whole < known && counted > ();
+      static_assert(reached || !known || !ranked, ACCRUE_SAY_UNREACHABLE_GRADIENT);
+      constexpr bool whole = Gradients::template all_kept_whole < known && counted && ranked > ();
       static_assert(whole, ACCRUE_SAY_NARROWED_GRADIENT);
-      return counted && known && reached && whole;
+      return counted && ranked && known && reached && whole;
     }(std::type_identity<Contribution>{});
   }
 

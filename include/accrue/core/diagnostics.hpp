@@ -103,6 +103,9 @@
 #define ACCRUE_SAY_GRADIENT_COUNT                                                                                      \
   "accrue: a contribution has one gradient for each parameter, in order: write accrue::no_gradient where a parameter " \
   "has none, or give no gradient at all"
+#define ACCRUE_SAY_GRADIENT_RANK                                                                                \
+  "accrue: a gradient's rank is not its parameter's, and gradients are added index by index: hand over a view " \
+  "of the parameter's shape"
 #define ACCRUE_SAY_NOT_A_GRADIENT \
   "accrue: a gradient is a Kokkos view, a std::vector of views, a std::optional view, or accrue::no_gradient"
 #define ACCRUE_SAY_UNREACHABLE_GRADIENT                                                                          \
