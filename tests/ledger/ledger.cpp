@@ -199,6 +199,13 @@ TEST_CASE("update_handle: answers as long as its group is among the last 256, th
   CHECK(nothing == outcome::empty);  // known on the host, so never too old
 }
 
+TEST_CASE("update_handle: prints the outcome, whoever knows it") {
+  run r;
+  CHECK(printed(r.close_group(1.0, 1)) == "applied");
+  CHECK(printed(r.close_group(not_a_number, 1)) == "skipped_non_finite");
+  CHECK(printed(r.group.update()) == "empty");
+}
+
 TEST_CASE("update_handle: outlives its accumulator") {
   auto const handle = [] {
     run r;

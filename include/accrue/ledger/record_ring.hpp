@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <utility>
 
@@ -67,6 +68,7 @@ class update_handle {
   [[nodiscard]] outcome result() const { return known_ ? *known_ : ring_.read_one(exec_, number_).result; }
 
   friend bool operator==(update_handle const& handle, outcome o) { return handle.result() == o; }
+  friend std::ostream& operator<<(std::ostream& out, update_handle const& handle) { return out << handle.result(); }
 
  private:
   Exec exec_;
