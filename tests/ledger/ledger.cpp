@@ -3,6 +3,7 @@
 #include <accrue/ledger/csv.hpp>
 #include <accrue/ledger/ledger.hpp>
 #include <accrue/ledger/record_ring.hpp>
+#include <accrue/ledger/update_handle.hpp>
 #include <accrue/update/sgd.hpp>
 
 #include <doctest/doctest.h>
