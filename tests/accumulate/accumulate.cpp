@@ -135,11 +135,17 @@ TEST_CASE("every: takes a variable of any integral type, and no number below 1")
   CHECK(accrue::every{n}.microbatches() == accrue::microbatches{16});
   CHECK(what([] { (void)accrue::every{0}; }) ==
         "accrue::every: 0 microbatches make no group; a group would never be full; give 1 or more");
-  CHECK(what([] { (void)accrue::every{-1}; }).find("accrue: a count is negative; ") == 0);
+  CHECK(what([] { (void)accrue::every{-3}; }) ==
+        "accrue::every: -3 microbatches make no group; a group would never be full; give 1 or more");
   CHECK(what([] {
           (void)accrue::every{accrue::microbatches{}};
         }).find("accrue::every: 0 microbatches make no group; ") == 0);
 }
+
+constexpr accrue::every each{2};
+constexpr accrue::at_least enough{accrue::tokens{8}};
+static_assert(each.microbatches() == accrue::microbatches{2} && !each.full(accrue::group_counts{}));
+static_assert(enough.target() == accrue::tokens{8} && !enough.full(accrue::group_counts{}));
 
 TEST_CASE("at_least: a group is full from so many samples or tokens on, not before") {
   accrue::at_least const samples{accrue::samples{64}};

@@ -79,6 +79,9 @@
   "theta a reference to the scalar that gradients are summed in: float, double, or complex"
 #define ACCRUE_SAY_NEITHER_FLOAT_NOR_DOUBLE \
   "accrue::widened: sums are kept in float or double: write accrue::widened<double>{}"
+#define ACCRUE_SAY_NEITHER_SAMPLES_NOR_TOKENS                                                                          \
+  "accrue::at_least: a group is full from so many samples or tokens on: write accrue::at_least{accrue::samples{64}}, " \
+  "or accrue::tokens{4096}"
 #define ACCRUE_SAY_SNAPSHOT_OF_MANY \
   "accrue::accumulator: snapshot<I>() copies a parameter given as one view; a vector of views has none"
 #define ACCRUE_SAY_NO_UPDATE \
