@@ -192,7 +192,7 @@ TEST_CASE("a rule that needs more state, or has no sense, does not take the plac
   group.accumulate(accrue::mean_gradient{filled(2.0)}, accrue::tokens{1});
   CHECK(refused_without_a_trace(group, theta, "accrue::accumulator: the new rule keeps more state per element; ",
                                 [&] { group.change_rule(accrue::adam{.learning_rate = 0.25, .amsgrad = true}); }));
-  CHECK(refused_without_a_trace(group, theta, "accrue::adam: beta1 is 1.000000; ",
+  CHECK(refused_without_a_trace(group, theta, "accrue::adam: beta1 is 1; it must be at least 0 and below 1; ",
                                 [&] { group.change_rule(accrue::adam{.beta1 = 1.0}); }));
   group.change_rule(accrue::adam{.learning_rate = 0.125});
   CHECK(group.update() == accrue::outcome::applied);
@@ -258,11 +258,11 @@ TEST_CASE("what cannot work is refused at construction") {
   CHECK(construct(accrue::parameters(repeated), accrue::sgd{})
             .find("accrue::parameters: parameter 0 has several indices for one element; ") == 0);
   CHECK(construct(accrue::parameters(a), accrue::sgd{.learning_rate = -1.0})
-            .find("accrue::sgd: learning_rate is -1.000000; ") == 0);
+            .find("accrue::sgd: learning_rate is -1; it must be at least 0 and finite; ") == 0);
   CHECK(construct(accrue::parameters(a), accrue::clip_by_value{.max_value = 0.0})
             .find("accrue::clip_by_value: max_value is not above 0; ") == 0);
   CHECK(construct(accrue::parameters(a), accrue::per_group{accrue::sgd{.weight_decay = -1.0}})
-            .find("accrue::sgd: weight_decay is -1.000000; ") == 0);
+            .find("accrue::sgd: weight_decay is -1; ") == 0);
   CHECK(construct(accrue::parameters(a), accrue::on_microbatch(accrue::clip_by_global_norm{.order = 0.5}))
             .find("accrue::clip_by_global_norm: order is below 1; ") == 0);
 }
