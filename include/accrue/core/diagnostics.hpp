@@ -123,9 +123,14 @@
   "accrue: accumulate() takes, after the gradient, counts such as accrue::tokens{512}, accrue::weight{0.5}, and " \
   "accrue::mean_loss{...} or accrue::sum_loss{...}"
 #define ACCRUE_SAY_FACT_TWICE "accrue: accumulate() was given the same count or the loss twice: keep one of each"
-#define ACCRUE_SAY_COUNT_MISSING                                                                                    \
-  "accrue: accumulate() lacks the count that the normalization divides by: add accrue::samples{n} for per_sample, " \
-  "accrue::tokens{n} for per_token, accrue::weight{w} for weighted"
+#define ACCRUE_SAY_SAMPLES_MISSING \
+  "accrue: accumulate() lacks the count that the normalization divides by: add accrue::samples{n}"
+#define ACCRUE_SAY_TOKENS_MISSING \
+  "accrue: accumulate() lacks the count that the normalization divides by: add accrue::tokens{n}, of supervised ones"
+#define ACCRUE_SAY_WEIGHT_MISSING \
+  "accrue: accumulate() lacks the count that the normalization divides by: add accrue::weight{w}"
+#define ACCRUE_SAY_COUNT_MISSING \
+  "accrue: accumulate() lacks the count that the normalization policy names in its member type needs: add it"
 #define ACCRUE_SAY_BOUNDARY_COUNT_MISSING \
   "accrue: accumulate() lacks the count that the boundary waits for: add accrue::samples{n} or accrue::tokens{n}"
 
