@@ -169,20 +169,25 @@ class accumulator {
   }
 
   /// Norm, largest modulus and finiteness of the open group's gradient as it stands, before clipping. Fences.
-  [[nodiscard]] gradient_summary measure() {
+  [[nodiscard]] gradient_summary measure() { return measure(exec_); }
+  [[nodiscard]] gradient_summary measure(Exec const& exec) {
     require_alive();
     norm_request wanted = norm_of_group();
     wanted.thoroughly = true;
-    model_.measure_sums("accrue::finalize::measure", exec_, wanted);
+    model_.measure_sums("accrue::finalize::measure", exec, wanted);
     measured_ = false;  // what the pass of the last microbatch left is gone
-    return summarize(exec_, wanted.order, divisor_so_far(), scalars_);
+    return summarize(exec, wanted.order, divisor_so_far(), scalars_);
   }
 
   /// A copy of the I-th item's gradient as it stands, before clipping; zero where untouched. Allocates and fences.
   template <std::size_t I>
   [[nodiscard]] auto snapshot() const {
+    return snapshot<I>(exec_);
+  }
+  template <std::size_t I>
+  [[nodiscard]] auto snapshot(Exec const& exec) const {
     require_alive();
-    return snapshot_of<I>(model_, exec_, divisor_so_far());
+    return snapshot_of<I>(model_, exec, divisor_so_far());
   }
 
  private:
