@@ -168,6 +168,10 @@ TEST_CASE("clip_by_value: a complex number is bounded by its modulus, and keeps 
   Kokkos::complex<float> const long_one(3e38f, -3e38f);  // its modulus is no float
   CHECK(clip.bounded(long_one).real() == doctest::Approx(2.5 * std::sqrt(0.5)).epsilon(1e-6));
   CHECK(clip.bounded(long_one).imag() == doctest::Approx(-2.5 * std::sqrt(0.5)).epsilon(1e-6));
+  complex const longer_one = clip_by_value{.max_value = 1.0}.bounded(complex(1.7e308, -1.7e308));  // and is no double
+  CHECK(longer_one.real() == doctest::Approx(std::sqrt(0.5)));
+  CHECK(longer_one.imag() == doctest::Approx(-std::sqrt(0.5)));
+  CHECK(clip_by_value{.max_value = infinity}.bounded(complex(1.7e308, 1.7e308)).real() == 1.7e308);
   for (double bound : {0.0, -1.0, not_a_number})
     CHECK(refusal(clip_by_value{.max_value = bound}) == "accrue::clip_by_value: max_value is not above 0");
 }
