@@ -16,6 +16,7 @@
 #include <accrue/update_rules.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -40,6 +41,10 @@ class accumulator {
   using normalization = typename recipe_type::normalization_type;
   using last_group = typename recipe_type::last_group_type;
   using buffers = typename buffer_scalars<typename recipe_type::summation_type, set_type>::type;
+  static constexpr bool in_float =
+      buffers::template contains<float> || buffers::template contains<Kokkos::complex<float>>;
+  static constexpr double largest_number =
+      in_float ? double(std::numeric_limits<float>::max()) : std::numeric_limits<double>::max();
 
   static_assert(is_parameter_set_v<Set>, ACCRUE_SAY_NOT_PARAMETERS);
   static_assert(reachable_by<Exec, Set>, ACCRUE_SAY_UNREACHABLE_PARAMETER);
@@ -271,6 +276,7 @@ class accumulator {
                                 wanted.order,
                                 objective::divisor(weight),
                                 clip,
+                                largest_number,
                                 book_.next_number(),
                                 group_.loss.on_device ? &scalars_.data()->loss : nullptr,
                                 group_.loss.on_host,

@@ -90,6 +90,24 @@ TEST_CASE("P-012 a microbatch whose own norm is not finite is not clipped to 0: 
   }
 }
 
+TEST_CASE("P-012 a group whose quotient is beyond the scalar of its sums is skipped") {
+  auto const theta = make_view<float>({1, 1});
+  accrue::accumulator group(accrue::parameters(theta), accrue::weighted{}, accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(accrue::sum_gradient{make_view<float>({1e38f, 0})}, accrue::weight{1e-3});
+  CHECK(group.update() == outcome::skipped_non_finite);  // 1e41
+  CHECK(values(theta) == std::vector<float>{1, 1});
+  CHECK(group.ledger().records().back().norm == support::about<float>(1e41));
+
+  group.accumulate(accrue::sum_gradient{make_view<float>({1e38f, 0})}, accrue::weight{1.0});
+  CHECK(group.update() == outcome::applied);
+  CHECK(values(theta) == std::vector<float>{-1e38f, 1});
+
+  auto const wide = make_view<double>({1, 1});
+  accrue::accumulator in_double(accrue::parameters(wide), accrue::weighted{}, accrue::sgd{.learning_rate = 1.0});
+  in_double.accumulate(accrue::sum_gradient{make_view<float>({1e38f, 0})}, accrue::weight{1e-3});
+  CHECK(in_double.update() == outcome::applied);
+}
+
 TEST_CASE_TEMPLATE("P-031 Inf in the middle of a group skips that group and no other", T, float, double) {
   auto const theta = make_view<T>({T(0.1)});
   auto group = clipped_to(infinite<double>, theta);
