@@ -142,10 +142,9 @@ TEST_CASE("every: takes a variable of any integral type, and no number below 1")
         }).find("accrue::every: 0 microbatches make no group; ") == 0);
 }
 
-constexpr accrue::every each{2};
-constexpr accrue::at_least enough{accrue::tokens{8}};
-static_assert(each.microbatches() == accrue::microbatches{2} && !each.full(accrue::group_counts{}));
-static_assert(enough.target() == accrue::tokens{8} && !enough.full(accrue::group_counts{}));
+static_assert(accrue::every{2}.microbatches() == accrue::microbatches{2} && !accrue::every{2}.full({}));
+static_assert(accrue::at_least{accrue::tokens{8}}.target() == accrue::tokens{8});
+static_assert(!accrue::at_least{accrue::samples{8}}.full({}));
 
 TEST_CASE("at_least: a group is full from so many samples or tokens on, not before") {
   accrue::at_least const samples{accrue::samples{64}};
