@@ -16,6 +16,7 @@
 #include <accrue/update_rules.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -42,6 +43,10 @@ class accumulator {
   using last_group = typename recipe_type::last_group_type;
   using holding = typename recipe_type::holding_type;
   using buffers = typename buffer_scalars<typename recipe_type::summation_type, set_type>::type;
+  static constexpr bool in_float =
+      buffers::template contains<float> || buffers::template contains<Kokkos::complex<float>>;
+  static constexpr double largest_number =
+      in_float ? double(std::numeric_limits<float>::max()) : std::numeric_limits<double>::max();
 
   static_assert(is_parameter_set_v<Set>, ACCRUE_SAY_NOT_PARAMETERS);
   static_assert(reachable_by<Exec, Set>, ACCRUE_SAY_UNREACHABLE_PARAMETER);
@@ -188,22 +193,27 @@ class accumulator {
   }
 
   /// Norm, largest modulus and finiteness of the open group's gradient as it stands, before clipping. Fences.
-  [[nodiscard]] gradient_summary measure() {
+  [[nodiscard]] gradient_summary measure() { return measure(exec_); }
+  [[nodiscard]] gradient_summary measure(Exec const& exec) {
     require_alive();
-    flush(exec_);
+    flush(exec);
     norm_request wanted = norm_of_group();
     wanted.thoroughly = true;
-    model_.measure_sums("accrue::finalize::measure", exec_, wanted);
+    model_.measure_sums("accrue::finalize::measure", exec, wanted);
     measured_ = false;  // what the pass of the last microbatch left is gone
-    return summarize(exec_, wanted.order, divisor_so_far(), scalars_);
+    return summarize(exec, wanted.order, divisor_so_far(), scalars_);
   }
 
   /// A copy of the I-th item's gradient as it stands, before clipping; zero where untouched. Allocates and fences.
   template <std::size_t I>
   [[nodiscard]] auto snapshot() {
+    return snapshot<I>(exec_);
+  }
+  template <std::size_t I>
+  [[nodiscard]] auto snapshot(Exec const& exec) {
     require_alive();
-    flush(exec_);
-    return snapshot_of<I>(model_, exec_, divisor_so_far());
+    flush(exec);
+    return snapshot_of<I>(model_, exec, divisor_so_far());
   }
 
  private:
@@ -310,6 +320,7 @@ class accumulator {
                                 wanted.order,
                                 objective::divisor(weight),
                                 clip,
+                                largest_number,
                                 book_.next_number(),
                                 group_.loss.on_device ? &scalars_.data()->loss : nullptr,
                                 group_.loss.on_host,

@@ -5,6 +5,7 @@
 #include <accrue/accumulator.hpp>
 #include <accrue/finalize/last_group.hpp>
 #include <accrue/finalize/normalization.hpp>
+#include <accrue/finalize/objective.hpp>
 #include <accrue/update/sgd.hpp>
 
 #include <doctest/doctest.h>
@@ -58,6 +59,24 @@ TEST_CASE_TEMPLATE("P-010 the mean of no tokens is 0/0, and is not looked at", N
   CHECK(group.update() == outcome::applied);
   CHECK(taken(theta) == std::vector<float>{2});  // added: NaN; with A as denominator: 1
   CHECK(group.ledger().records().back().loss == 3.0);
+}
+
+TEST_CASE("P-010 the mean loss of no tokens is not looked at where a sum of gradients is always added") {
+  Kokkos::View<float*> theta("theta", 1);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sum_objective{},
+                            accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(sum_gradient{make_view<float>({2})}, tokens{4}, accrue::mean_loss{2.0});
+  group.accumulate(sum_gradient{make_view<float>({3})}, tokens{0}, accrue::mean_loss{not_a_number<double>});
+  CHECK(group.update() == outcome::applied);
+  CHECK(taken(theta) == std::vector<float>{5});
+  CHECK(group.ledger().records().back().loss == 8.0);  // 0 * NaN: NaN
+
+  Kokkos::View<double> const loss("loss");
+  Kokkos::deep_copy(loss, not_a_number<double>);
+  group.accumulate(sum_gradient{make_view<float>({3})}, tokens{0}, accrue::mean_loss{loss});
+  group.accumulate(sum_gradient{make_view<float>({2})}, tokens{4}, accrue::mean_loss{2.0});
+  CHECK(group.update() == outcome::applied);
+  CHECK(group.ledger().records().back().loss == 8.0);
 }
 
 TEST_CASE_TEMPLATE("P-011 a group without any supervised token is empty, and changes nothing", T, float, double) {

@@ -4,6 +4,7 @@
 
 #include <accrue/accumulator.hpp>
 #include <accrue/finalize/clip_by_global_norm.hpp>
+#include <accrue/finalize/clip_policy.hpp>
 #include <accrue/finalize/normalization.hpp>
 #include <accrue/update/adam.hpp>
 #include <accrue/update/momentum.hpp>
@@ -74,6 +75,37 @@ TEST_CASE_TEMPLATE("P-012 a group with a non-finite microbatch is skipped as a w
   group.accumulate(accrue::sum_gradient{make_view<T>({not_a_number<T>})}, accrue::tokens{4});
   CHECK(group.update() == outcome::skipped_non_finite);
   CHECK(values(theta) == std::vector<T>{1});  // the finite one over all tokens: 1 - 1.2
+}
+
+TEST_CASE("P-012 a microbatch whose own norm is not finite is not clipped to 0: its group is skipped") {
+  accrue::on_microbatch const clip(accrue::clip_by_global_norm{.max_norm = 1.0});
+  auto const theta = make_view<double>({1, 1});
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, clip, accrue::sgd{.learning_rate = 1.0});
+  for (double const large : {1.7e308, infinite<double>, not_a_number<double>}) {  // the modulus of two is no double
+    CAPTURE(large);
+    group.accumulate(mean_gradient{make_view<double>({0.5, 0.5})}, accrue::tokens{1});
+    group.accumulate(mean_gradient{make_view<double>({large, large})}, accrue::tokens{1});
+    CHECK(group.update() == outcome::skipped_non_finite);
+    CHECK(values(theta) == std::vector<double>{1, 1});
+  }
+}
+
+TEST_CASE("P-012 a group whose quotient is beyond the scalar of its sums is skipped") {
+  auto const theta = make_view<float>({1, 1});
+  accrue::accumulator group(accrue::parameters(theta), accrue::weighted{}, accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(accrue::sum_gradient{make_view<float>({1e38f, 0})}, accrue::weight{1e-3});
+  CHECK(group.update() == outcome::skipped_non_finite);  // 1e41
+  CHECK(values(theta) == std::vector<float>{1, 1});
+  CHECK(group.ledger().records().back().norm == support::about<float>(1e41));
+
+  group.accumulate(accrue::sum_gradient{make_view<float>({1e38f, 0})}, accrue::weight{1.0});
+  CHECK(group.update() == outcome::applied);
+  CHECK(values(theta) == std::vector<float>{-1e38f, 1});
+
+  auto const wide = make_view<double>({1, 1});
+  accrue::accumulator in_double(accrue::parameters(wide), accrue::weighted{}, accrue::sgd{.learning_rate = 1.0});
+  in_double.accumulate(accrue::sum_gradient{make_view<float>({1e38f, 0})}, accrue::weight{1e-3});
+  CHECK(in_double.update() == outcome::applied);
 }
 
 TEST_CASE_TEMPLATE("P-031 Inf in the middle of a group skips that group and no other", T, float, double) {

@@ -1,5 +1,6 @@
 // The samples of a microbatch do not say how many tokens it has.
-// expected-error: accrue: accumulate() lacks the count that the normalization divides by: add accrue::samples{n} for
+// expected-error: accrue: accumulate() lacks the count that the normalization divides by: add accrue::tokens{n}, of
+// supervised ones
 #include <accrue/accrue.hpp>
 
 void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {

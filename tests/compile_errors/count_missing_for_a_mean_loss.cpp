@@ -1,5 +1,5 @@
 // A sum needs no count under the sum objective, the mean of a loss does.
-// expected-error: accrue: accumulate() lacks the count that the normalization divides by: add accrue::samples{n} for
+// expected-error: accrue: accumulate() lacks the count that the normalization divides by: add accrue::tokens{n}
 #include <accrue/accrue.hpp>
 
 void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {

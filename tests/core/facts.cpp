@@ -95,7 +95,7 @@ static_assert(std::is_void_v<accrue::gradient_view_t<accrue::no_gradient_t>>);
 // ---- sets of parameters
 
 using three = accrue::parameter_set<std::index_sequence<2, 0, 1>, vector_view, many, matrix_view>;
-static_assert(three::item_count == 3 && three::group_count == 3);
+static_assert(three::group_count == 3);
 static_assert(three::first_item(0) == 0 && three::first_item(1) == 2 && three::first_item(2) == 2);
 static_assert(three::group_of(0) == 0 && three::group_of(1) == 0 && three::group_of(2) == 2);
 static_assert(accrue::is_parameter_set_v<three> && !accrue::is_parameter_set_v<vector_view>);
@@ -137,6 +137,11 @@ TEST_CASE("facts: counts of a group are exact sums, and tell ignored microbatche
   counts.add(facts_of(), false);
   CHECK(counts.microbatches.value() == 3);
   CHECK(counts.ignored_microbatches.value() == 1);
+
+  auto twice = counts;
+  twice += counts;
+  CHECK(twice == accrue::group_counts{accrue::microbatches{6}, accrue::microbatches{2}, accrue::samples{12},
+                                      accrue::tokens{40}, accrue::ignored_tokens{2000}, accrue::positions{8000}});
 }
 
 TEST_CASE("open_group: a weight above 63 bits is refused") {

@@ -97,8 +97,6 @@ static_assert(!accrue::gradient_scalar<float const> && !accrue::gradient_scalar<
 static_assert(!accrue::gradient_scalar<std::complex<float>>);
 
 static_assert(std::is_same_v<decltype(accrue::widen(float16())), float>);
-static_assert(std::is_same_v<decltype(accrue::magnitude(float16())), float>);
-static_assert(std::is_same_v<decltype(accrue::magnitude(complex_double())), double>);
 
 static_assert(accrue::widen(bfloat16(1.5f)) == 1.5f && accrue::widen(2.0) == 2.0);
 static_assert(accrue::narrow<float>(0.1) == 0.1f && accrue::narrow<double>(float16(3.0f)) == 3.0);
@@ -173,18 +171,6 @@ TEST_CASE("a complex number is narrowed part by part") {
   complex_float const z = accrue::narrow<complex_float>(complex_double(0.1, -1e-3));
   CHECK(z.real() == 0.1f);
   CHECK(z.imag() == -1e-3f);
-}
-
-TEST_CASE("a modulus neither overflows nor underflows on the way") {
-  CHECK(accrue::magnitude(complex_float(3e37f, 4e37f)) == doctest::Approx(5e37).epsilon(1e-6));
-  CHECK(accrue::magnitude(complex_float(-3e-37f, 4e-37f)) == doctest::Approx(5e-37).epsilon(1e-6));
-  CHECK(accrue::magnitude(complex_double(3e300, -4e300)) / 1e300 == doctest::Approx(5.0).epsilon(1e-15));
-  CHECK(accrue::magnitude(complex_double(3e-300, 4e-300)) * 1e300 == doctest::Approx(5.0).epsilon(1e-15));
-}
-
-TEST_CASE_TEMPLATE("the magnitude of a real number is its absolute value", T, float16, bfloat16, float, double) {
-  CHECK(accrue::magnitude(T(-2.5f)) == 2.5);
-  CHECK(accrue::magnitude(T(2.5f)) == 2.5);
 }
 
 TEST_CASE("one kernel serves every scalar") {

@@ -166,7 +166,7 @@ TEST_CASE("units: a product that does not fit into 63 bits is refused") {
 
 TEST_CASE_TEMPLATE("units: no negative number is a count, whatever its type", T, signed char, short, int, long long) {
   CHECK(what([] { (void)microbatches{T(-1)}; }) ==
-        "accrue: a count is negative; counts are numbers of things that happened; give 0 or more");
+        "accrue: -1 microbatches: a count is not negative; counts are numbers of things that happened; give 0 or more");
   CHECK_THROWS_AS((void)microbatches{std::numeric_limits<T>::min()}, accrue::error);
   CHECK(microbatches{std::numeric_limits<T>::max()}.value() == std::numeric_limits<T>::max());
 }

@@ -107,6 +107,7 @@ struct desk {
   accrue::decision verdict{};
   accrue::device_record record{};
   accrue::device_totals totals{};
+  double largest = std::numeric_limits<double>::max();
 
   template <class Clip>
   void settle(Clip clip, double divisor, std::int64_t number, double const* device_loss = nullptr,
@@ -115,6 +116,7 @@ struct desk {
                                       accrue::norm_order{clip.norm_order()},
                                       divisor,
                                       clip,
+                                      largest,
                                       number,
                                       device_loss,
                                       host_loss,
@@ -168,6 +170,10 @@ TEST_CASE("clip_by_value: a complex number is bounded by its modulus, and keeps 
   Kokkos::complex<float> const long_one(3e38f, -3e38f);  // its modulus is no float
   CHECK(clip.bounded(long_one).real() == doctest::Approx(2.5 * std::sqrt(0.5)).epsilon(1e-6));
   CHECK(clip.bounded(long_one).imag() == doctest::Approx(-2.5 * std::sqrt(0.5)).epsilon(1e-6));
+  complex const longer_one = clip_by_value{.max_value = 1.0}.bounded(complex(1.7e308, -1.7e308));  // and is no double
+  CHECK(longer_one.real() == doctest::Approx(std::sqrt(0.5)));
+  CHECK(longer_one.imag() == doctest::Approx(-std::sqrt(0.5)));
+  CHECK(clip_by_value{.max_value = infinity}.bounded(complex(1.7e308, 1.7e308)).real() == 1.7e308);
   for (double bound : {0.0, -1.0, not_a_number})
     CHECK(refusal(clip_by_value{.max_value = bound}) == "accrue::clip_by_value: max_value is not above 0");
 }
@@ -231,6 +237,34 @@ TEST_CASE("decide: finite elements whose norm is not finite are skipped as well"
   d.settle(accrue::no_clip{}, 4.0, 2);  // their mean is in range
   CHECK(d.verdict.apply == 1);
   CHECK(d.record.norm == 0x1p1022);
+}
+
+TEST_CASE("decide: a gradient that is beyond the scalar of a buffer after clipping is skipped, with its norm") {
+  double const most = std::numeric_limits<float>::max();
+  desk d;
+  d.largest = most;
+  d.total = {.sum = 1e82, .largest = 1e41};
+  d.settle(accrue::no_clip{}, 1.0, 1);
+  CHECK(d.verdict.apply == 0);
+  CHECK(d.record.result == outcome::skipped_non_finite);
+  CHECK(d.record.norm == doctest::Approx(1e41));
+  CHECK(d.record.clip_factor == 1.0);
+  d.settle(clip_by_value{}, 1.0, 2);  // bounds what the buffer's scalar has made of it
+  CHECK(d.verdict.apply == 0);
+  d.settle(accrue::no_clip{}, 1e3, 3);
+  CHECK(d.verdict.apply == 1);
+  d.settle(clip_by_global_norm{.max_norm = 2.0}, 1.0, 4);
+  CHECK(d.verdict.apply == 1);
+  CHECK(d.record.clip_factor == doctest::Approx(2e-41));
+  d.settle(clip_by_global_norm{.max_norm = 1e40}, 1.0, 5);
+  CHECK(d.verdict.apply == 0);
+  d.total = {.sum = most, .largest = most};
+  d.settle(clip_by_global_norm{.max_norm = infinity, .order = 1.0}, 1.0, 6);
+  CHECK(d.verdict.apply == 1);
+  d.largest = std::numeric_limits<double>::max();
+  d.total = {.sum = 1e82, .largest = 1e41};
+  d.settle(accrue::no_clip{}, 1.0, 7);
+  CHECK(d.verdict.apply == 1);
 }
 
 TEST_CASE("summarize: reads norm, largest modulus and finiteness of the quotient") {

@@ -3,6 +3,7 @@
 #include <accrue/ledger/csv.hpp>
 #include <accrue/ledger/ledger.hpp>
 #include <accrue/ledger/record_ring.hpp>
+#include <accrue/ledger/update_handle.hpp>
 #include <accrue/update/sgd.hpp>
 
 #include <doctest/doctest.h>
@@ -197,6 +198,13 @@ TEST_CASE("update_handle: answers as long as its group is among the last 256, th
         "earlier, or keep records with an observer");
   CHECK(second.result() == outcome::skipped_non_finite);
   CHECK(nothing == outcome::empty);  // known on the host, so never too old
+}
+
+TEST_CASE("update_handle: prints the outcome, whoever knows it") {
+  run r;
+  CHECK(printed(r.close_group(1.0, 1)) == "applied");
+  CHECK(printed(r.close_group(not_a_number, 1)) == "skipped_non_finite");
+  CHECK(printed(r.group.update()) == "empty");
 }
 
 TEST_CASE("update_handle: outlives its accumulator") {

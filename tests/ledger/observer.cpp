@@ -173,6 +173,82 @@ TEST_CASE("observer: one of each moment alone is enough, values and references, 
   CHECK(end.n == 2);
 }
 
+TEST_CASE("observer: may ask for the ledger when it gets a record, and gets no record again") {
+  auto group = make_group();
+  struct asks {
+    decltype(group)* of;
+    std::string* seen;
+    void group_recorded(accrue::record const& entry) const {
+      *seen += std::to_string(entry.number) + " of " + std::to_string(of->ledger().applied().value()) + ", ";
+    }
+  };
+  std::string seen;
+  group.observe(asks{&group, &seen});
+  for (int n = 0; n < 2; ++n) {
+    add(group, 1.0, 1);
+    (void)group.update();
+  }
+  (void)group.ledger();
+  CHECK(seen == "1 of 2, 2 of 2, ");  // all are settled before the first is shown
+}
+
+TEST_CASE("observer: one that throws gets no record twice, and the rest with the next settling") {
+  struct throws_once {
+    std::vector<std::int64_t>* numbers;
+    void group_recorded(accrue::record const& entry) const {
+      numbers->push_back(entry.number);
+      if (entry.number == 2) throw 2;
+    }
+  };
+  std::vector<std::int64_t> numbers;
+  auto group = make_group();
+  group.observe(throws_once{&numbers});
+  for (int n = 0; n < 3; ++n) {
+    add(group, 1.0, 1);
+    (void)group.update();
+  }
+  CHECK_THROWS_AS((void)group.ledger(), int);
+  CHECK(numbers == std::vector<std::int64_t>{1, 2});
+  add(group, 1.0, 1);
+  (void)group.update();
+  CHECK(group.ledger().applied() == accrue::updates{4});
+  CHECK(numbers == std::vector<std::int64_t>{1, 2, 3, 4});
+}
+
+TEST_CASE("observer: the end of the data brings the records to one that wants nothing else") {
+  std::ostringstream out;
+  auto group = make_group();
+  group.observe(accrue::csv_writer(out));
+  add(group, 1.0, 3);
+  (void)group.update();
+  add(group, 1.0, 4);
+  (void)group.end_of_data();
+  CHECK(out.str().find("\n1,applied,1,0,0,3,") != std::string::npos);
+  CHECK(out.str().find("\n2,applied,1,0,0,4,") != std::string::npos);
+}
+
+TEST_CASE("observer: a group that closes empty, discarded or dropped is recorded, and no update is announced") {
+  diary seen;
+  auto group = make_group();
+  group.observe(std::ref(seen));
+  add(group, 1.0, 0);
+  CHECK(group.update() == outcome::empty);
+  group.accumulate(accrue::mean_gradient{}, accrue::tokens{2});  // weighs, and touches nothing
+  CHECK(group.update() == outcome::empty);
+  add(group, 1.0, 3);
+  group.discard();
+  (void)group.ledger();
+  CHECK(seen.text == "m0 m2 m3 r1:empty r2:empty r3:discarded ");
+
+  diary at_the_end;
+  accrue::accumulator dropping(accrue::parameters(Kokkos::View<double*>("theta", 1)), accrue::per_token{},
+                               accrue::every{2}, accrue::drop_last{}, accrue::sgd{});
+  dropping.observe(std::ref(at_the_end));
+  add(dropping, 1.0, 4);
+  CHECK(dropping.end_of_data() == outcome::dropped_last);
+  CHECK(at_the_end.text == "m4 r1:dropped_last e0 ");
+}
+
 TEST_CASE("observer: goes along when its accumulator is moved") {
   diary seen;
   auto group = make_group();

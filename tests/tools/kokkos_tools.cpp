@@ -303,6 +303,13 @@ TEST_CASE("every kernel and fence of a group runs on the instance that was given
   });
   CHECK(on(elsewhere.launches, second) == 10);
   CHECK(on(elsewhere.fences, second) == 2);
+  decltype(group.snapshot<1>()) another;
+  events const looked = during([&] {
+    static_cast<void>(group.measure(instances[1]));
+    another = group.snapshot<1>(instances[1]);
+  });
+  CHECK(on(looked.launches, second) > 1);
+  CHECK(on(looked.fences, second) > 1);
 }
 
 #ifdef KOKKOS_ENABLE_OPENMP
@@ -350,5 +357,12 @@ TEST_CASE("no call on an accumulator with an OpenMP instance of its own waits fo
   CHECK(does_without_default_instance([&] { static_cast<void>(group.update(instances[1]).result()); }));
   CHECK(does_without_default_instance([&] { static_cast<void>(group.ledger()); }));
   CHECK(group.ledger().applied() == accrue::updates{12});
+
+  auto in_the_default = adamw_on(model, Kokkos::OpenMP{});
+  in_the_default.accumulate(model.mean(), accrue::samples{1});
+  CHECK_FALSE(does_without_default_instance([&] { static_cast<void>(in_the_default.measure()); }));
+  CHECK(does_without_default_instance([&] { static_cast<void>(in_the_default.measure(instances[1])); }));
+  decltype(group.snapshot<1>()) another;
+  CHECK(does_without_default_instance([&] { another = in_the_default.snapshot<1>(instances[1]); }));
 }
 #endif

@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -52,6 +53,18 @@ struct copied_at_most {
   int left;
 };
 
+/// Writes down its copies; moves are free.
+struct counts_copies {
+  explicit counts_copies(int* n) : copies(n) {}
+  counts_copies(counts_copies const& other) : copies(other.copies) { ++*copies; }
+  counts_copies(counts_copies&& other) noexcept : copies(other.copies) {}
+  template <class T>
+  KOKKOS_FUNCTION void operator()(T& theta, T const& gradient) const {
+    theta -= gradient;
+  }
+  int* copies;
+};
+
 }  // namespace
 
 TEST_CASE("a function that cannot be copied leaves the old one in place") {
@@ -62,6 +75,23 @@ TEST_CASE("a function that cannot be copied leaves the old one in place") {
   CHECK(old.left == 2);
   accrue::detail::replace(old, old);
   CHECK(old.left == 1);
+}
+
+TEST_CASE("a function is moved where its policy or its accumulator is, not copied") {
+  int copies = 0;
+  accrue::per_element rule{counts_copies(&copies)};
+  accrue::per_element other{counts_copies(&copies)};
+  accrue::per_element moved = std::move(rule);
+  moved = std::move(other);
+  CHECK(copies == 0);
+
+  accrue::accumulator group(accrue::parameters(filled<double>({1})), accrue::per_sample{}, std::move(moved));
+  accrue::accumulator another(accrue::parameters(filled<double>({1})), accrue::per_sample{},
+                              accrue::per_element{counts_copies(&copies)});
+  copies = 0;  // a recipe takes its policies by reference
+  auto held = std::move(group);
+  held = std::move(another);
+  CHECK(copies == 0);
 }
 
 TEST_CASE("a rule of one's own gets every element with the finalized gradient") {

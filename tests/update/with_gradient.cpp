@@ -85,15 +85,15 @@ TEST_CASE("touched flags count every view, also those of vectors, and belong to 
                               views = g.template get<0>().size();
                               extent = g.template get<0>()[1].extent(0);
                             }));
-  std::vector<optional> const middle{optional{}, optional{many[1]}, optional{}};
-  std::vector<optional> const last{optional{}, optional{}, optional{many[2]}};
+  std::vector<optional> const middle{optional{}, optional{filled<double>({2, 3})}, optional{}};
+  std::vector<optional> const last{optional{}, optional{}, optional{filled<double>({4})}};
   group.accumulate(accrue::mean_gradient{middle, accrue::no_gradient}, accrue::samples{1});
   group.accumulate(accrue::mean_gradient{last, accrue::no_gradient}, accrue::samples{1});
   group.update();
   CHECK(touched == std::vector<bool>{false, true, true, false});
   CHECK(views == 3);
   CHECK(extent == 2);
-  group.accumulate(accrue::mean_gradient{accrue::no_gradient, one}, accrue::samples{1});
+  group.accumulate(accrue::mean_gradient{accrue::no_gradient, filled<double>({5})}, accrue::samples{1});
   group.update();
   CHECK(touched == std::vector<bool>{false, false, false, true});
 }

@@ -2,10 +2,12 @@
 #ifndef ACCRUE_ACCUMULATE_BOUNDARY_HPP
 #define ACCRUE_ACCUMULATE_BOUNDARY_HPP
 
+#include <accrue/core/diagnostics.hpp>
 #include <accrue/core/facts.hpp>
 #include <accrue/core/slots.hpp>
 
 #include <concepts>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -30,44 +32,56 @@ class every {
 
   template <std::integral Integer>
     requires(!std::same_as<Integer, bool>)
-  explicit every(Integer n) : every(accrue::microbatches(n)) {}
-  explicit every(accrue::microbatches n) : microbatches_(n) {
-    if (n.value() == 0)
-      throw error("accrue::every: 0 microbatches make no group", "a group would never be full", "give 1 or more");
-  }
+  constexpr explicit every(Integer n) : microbatches_(at_least_one(n)) {}
+  constexpr explicit every(accrue::microbatches n) : every(n.value()) {}
 
-  [[nodiscard]] accrue::microbatches microbatches() const { return microbatches_; }
-  [[nodiscard]] bool full(group_counts const& held) const { return held.microbatches >= microbatches_; }
+  [[nodiscard]] constexpr accrue::microbatches microbatches() const { return microbatches_; }
+  [[nodiscard]] constexpr bool full(group_counts const& held) const { return held.microbatches >= microbatches_; }
 
   template <class Visit>
   void settings(Visit&& visit) const {
     visit("microbatches", microbatches_.value());
   }
-  friend bool operator==(every const&, every const&) = default;
+  friend constexpr bool operator==(every const&, every const&) = default;
 
  private:
+  template <std::integral Integer>
+  static constexpr accrue::microbatches at_least_one(Integer n) {
+    if (n < 1)
+      throw error("accrue::every: " + std::to_string(n) + " microbatches make no group", "a group would never be full",
+                  "give 1 or more");
+    return accrue::microbatches(n);
+  }
+
   accrue::microbatches microbatches_;
 };
 
+/// What `at_least` may wait for.
+template <class Count>
+concept group_target = std::same_as<Count, samples> || std::same_as<Count, tokens>;
+
 /// A group is full once it holds at least so many `samples` or `tokens` of this replica; whole microbatches only.
 ///
-/// Failure: a target of 0 is `accrue::error`; a microbatch without the count does not compile.
+/// Failure: a target of 0 is `accrue::error`; anything but a count of one of the two, and a microbatch without it, does
+/// not compile.
 template <class Count>
-  requires(std::same_as<Count, samples> || std::same_as<Count, tokens>)
-class at_least {
+class at_least;
+
+template <group_target Count>
+class at_least<Count> {
  public:
   using fills = slot::boundary;
   using needs = Count;
   static constexpr std::string_view name = "at_least";
 
-  explicit at_least(Count target) : target_(target) {
+  constexpr explicit at_least(Count target) : target_(target) {
     if (target.value() == 0)
       throw error("accrue::at_least: a group of at least 0 is full when it opens", "no microbatch would fit into it",
                   "give 1 or more");
   }
 
-  [[nodiscard]] Count target() const { return target_; }
-  [[nodiscard]] bool full(group_counts const& held) const {
+  [[nodiscard]] constexpr Count target() const { return target_; }
+  [[nodiscard]] constexpr bool full(group_counts const& held) const {
     if constexpr (std::same_as<Count, samples>) {
       return held.samples >= target_;
     } else {
@@ -79,10 +93,21 @@ class at_least {
   void settings(Visit&& visit) const {
     visit(Count::unit_type::name, target_.value());
   }
-  friend bool operator==(at_least const&, at_least const&) = default;
+  friend constexpr bool operator==(at_least const&, at_least const&) = default;
 
  private:
   Count target_;
+};
+
+/// Says in one line that the target has neither unit, and stands for no boundary.
+template <class Other>
+class at_least {
+ public:
+  using fills = slot::boundary;
+  constexpr explicit at_least(Other const&) {
+    static_assert(group_target<Other>, ACCRUE_SAY_NEITHER_SAMPLES_NOR_TOKENS);
+  }
+  [[nodiscard]] constexpr bool full(group_counts const&) const { return false; }
 };
 template <class Count>
 at_least(Count) -> at_least<Count>;

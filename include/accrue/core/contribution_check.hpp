@@ -54,6 +54,21 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
         return is_complex_v<wide> == is_complex_v<buffer> && sizeof(wide) <= sizeof(buffer);
       }
     }
+    template <class Item, class Gradient>
+    static constexpr bool of_rank() {
+      using view = gradient_view_t<Gradient>;
+      if constexpr (std::is_void_v<view>)
+        return true;
+      else
+        return view::rank() == view_of_t<Item>::rank();
+    }
+    static constexpr bool all_of_rank() {
+      if constexpr (sizeof...(Gradients) == sizeof...(Items)) {
+        return (of_rank<Items, Gradients>() && ...);
+      } else {
+        return true;
+      }
+    }
     template <bool Comparable>
     static constexpr bool all_kept_whole() {
       if constexpr (Comparable && sizeof...(Gradients) == sizeof...(Items)) {
@@ -112,30 +127,40 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
   static constexpr bool views_pass() {
     constexpr bool counted = Gradients::right_number;
     static_assert(counted, ACCRUE_SAY_GRADIENT_COUNT);
+    constexpr bool ranked = Gradients::all_of_rank();
+    static_assert(ranked, ACCRUE_SAY_GRADIENT_RANK);
     return []<template <class...> class W, class... Gs>(std::type_identity<W<Gs...>>) {
       constexpr bool known = (Gradients::template scalar_known<Gs>() && ...);
-      static_assert(known, ACCRUE_SAY_GRADIENT_SCALAR);
+      static_assert(known || !ranked, ACCRUE_SAY_GRADIENT_SCALAR);
       constexpr bool reached = (Gradients::template reached<Gs>() && ...);
-      static_assert(reached || !known, ACCRUE_SAY_UNREACHABLE_GRADIENT);
-      constexpr bool whole = Gradients::template all_kept_whole < known && counted > ();
+      static_assert(reached || !known || !ranked, ACCRUE_SAY_UNREACHABLE_GRADIENT);
+      constexpr bool whole = Gradients::template all_kept_whole < known && counted && ranked > ();
       static_assert(whole, ACCRUE_SAY_NARROWED_GRADIENT);
-      return counted && known && reached && whole;
+      return counted && ranked && known && reached && whole;
     }(std::type_identity<Contribution>{});
   }
 
   static constexpr bool facts_pass() {
     constexpr bool known = (microbatch_fact<Facts> && ...);
-    constexpr bool once = facts_once<Facts...>;
-    constexpr bool always_added = !Recipe::objective_type::own_is_mean && !Contribution::is_mean;
-    constexpr bool divisible =
-        (always_added && !(is_mean_loss_v<Facts> || ...)) || has<typename Recipe::normalization_type::needs>();
     constexpr bool readable = (loss_readable<Facts>() && ...);
+    constexpr bool once = facts_once<Facts...>;
+    constexpr bool clear = known && readable && once;
+    constexpr bool always_added = !Recipe::objective_type::own_is_mean && !Contribution::is_mean;
+    using needs = typename Recipe::normalization_type::needs;
+    constexpr bool divisible = (always_added && !(is_mean_loss_v<Facts> || ...)) || has<needs>();
+    constexpr bool lacks = clear && !divisible;
+    constexpr bool lacks_samples = lacks && std::is_same_v<needs, samples>;
+    constexpr bool lacks_tokens = lacks && std::is_same_v<needs, tokens>;
+    constexpr bool lacks_weight = lacks && std::is_same_v<needs, weight>;
     static_assert(known, ACCRUE_SAY_NOT_A_FACT);
-    static_assert(readable, ACCRUE_SAY_LOSS_VALUE);
-    static_assert(once || !known, ACCRUE_SAY_FACT_TWICE);
-    static_assert(divisible || !known || !once, ACCRUE_SAY_COUNT_MISSING);
-    static_assert(boundary_served() || !divisible || !known || !once, ACCRUE_SAY_BOUNDARY_COUNT_MISSING);
-    return known && readable && once && divisible && boundary_served();
+    static_assert(readable || !known, ACCRUE_SAY_LOSS_VALUE);
+    static_assert(once || !known || !readable, ACCRUE_SAY_FACT_TWICE);
+    static_assert(!lacks_samples, ACCRUE_SAY_SAMPLES_MISSING);
+    static_assert(!lacks_tokens, ACCRUE_SAY_TOKENS_MISSING);
+    static_assert(!lacks_weight, ACCRUE_SAY_WEIGHT_MISSING);
+    static_assert(!lacks || lacks_samples || lacks_tokens || lacks_weight, ACCRUE_SAY_COUNT_MISSING);
+    static_assert(boundary_served() || !divisible || !clear, ACCRUE_SAY_BOUNDARY_COUNT_MISSING);
+    return clear && divisible && boundary_served();
   }
 };
 

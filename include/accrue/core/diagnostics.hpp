@@ -90,6 +90,9 @@
   "more sets"
 #define ACCRUE_SAY_NEITHER_FLOAT_NOR_DOUBLE \
   "accrue::widened: sums are kept in float or double: write accrue::widened<double>{}"
+#define ACCRUE_SAY_NEITHER_SAMPLES_NOR_TOKENS                                                                          \
+  "accrue::at_least: a group is full from so many samples or tokens on: write accrue::at_least{accrue::samples{64}}, " \
+  "or accrue::tokens{4096}"
 #define ACCRUE_SAY_SNAPSHOT_OF_MANY \
   "accrue::accumulator: snapshot<I>() copies a parameter given as one view; a vector of views has none"
 #define ACCRUE_SAY_NO_UPDATE \
@@ -114,6 +117,9 @@
 #define ACCRUE_SAY_GRADIENT_COUNT                                                                                      \
   "accrue: a contribution has one gradient for each parameter, in order: write accrue::no_gradient where a parameter " \
   "has none, or give no gradient at all"
+#define ACCRUE_SAY_GRADIENT_RANK                                                                                \
+  "accrue: a gradient's rank is not its parameter's, and gradients are added index by index: hand over a view " \
+  "of the parameter's shape"
 #define ACCRUE_SAY_NOT_A_GRADIENT \
   "accrue: a gradient is a Kokkos view, a std::vector of views, a std::optional view, or accrue::no_gradient"
 #define ACCRUE_SAY_UNREACHABLE_GRADIENT                                                                          \
@@ -128,9 +134,14 @@
   "accrue: accumulate() takes, after the gradient, counts such as accrue::tokens{512}, accrue::weight{0.5}, and " \
   "accrue::mean_loss{...} or accrue::sum_loss{...}"
 #define ACCRUE_SAY_FACT_TWICE "accrue: accumulate() was given the same count or the loss twice: keep one of each"
-#define ACCRUE_SAY_COUNT_MISSING                                                                                    \
-  "accrue: accumulate() lacks the count that the normalization divides by: add accrue::samples{n} for per_sample, " \
-  "accrue::tokens{n} for per_token, accrue::weight{w} for weighted"
+#define ACCRUE_SAY_SAMPLES_MISSING \
+  "accrue: accumulate() lacks the count that the normalization divides by: add accrue::samples{n}"
+#define ACCRUE_SAY_TOKENS_MISSING \
+  "accrue: accumulate() lacks the count that the normalization divides by: add accrue::tokens{n}, of supervised ones"
+#define ACCRUE_SAY_WEIGHT_MISSING \
+  "accrue: accumulate() lacks the count that the normalization divides by: add accrue::weight{w}"
+#define ACCRUE_SAY_COUNT_MISSING \
+  "accrue: accumulate() lacks the count that the normalization policy names in its member type needs: add it"
 #define ACCRUE_SAY_BOUNDARY_COUNT_MISSING \
   "accrue: accumulate() lacks the count that the boundary waits for: add accrue::samples{n} or accrue::tokens{n}"
 

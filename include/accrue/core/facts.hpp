@@ -72,6 +72,15 @@ struct group_counts {
     ignored_tokens += facts.ignored_tokens;
     positions += facts.positions;
   }
+  constexpr group_counts& operator+=(group_counts const& other) {
+    microbatches += other.microbatches;
+    ignored_microbatches += other.ignored_microbatches;
+    samples += other.samples;
+    tokens += other.tokens;
+    ignored_tokens += other.ignored_tokens;
+    positions += other.positions;
+    return *this;
+  }
   friend constexpr bool operator==(group_counts const&, group_counts const&) = default;
 };
 

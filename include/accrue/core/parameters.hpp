@@ -51,7 +51,6 @@ struct parameter_set;
 template <std::size_t... Sizes, class... Items>
 struct parameter_set<std::index_sequence<Sizes...>, Items...> {
   using items_type = std::tuple<Items...>;
-  static constexpr std::size_t item_count = sizeof...(Items);
   static constexpr std::size_t group_count = sizeof...(Sizes);
 
   std::tuple<Items...> items;

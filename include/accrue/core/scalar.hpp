@@ -123,17 +123,6 @@ template <gradient_scalar T, gradient_scalar From>
     return static_cast<T>(widen(x));
 }
 
-/// The absolute value, of a complex number the modulus, in the type it is summed in.
-///
-/// Guarantee: the modulus neither overflows nor underflows on the way.
-template <gradient_scalar T>
-[[nodiscard]] KOKKOS_FUNCTION real_t<accumulation_scalar_t<T>> magnitude(T const& x) noexcept {
-  if constexpr (is_complex_v<T>)
-    return Kokkos::hypot(x.real(), x.imag());
-  else
-    return Kokkos::abs(widen(x));
-}
-
 /// Whether `x` is neither infinite nor NaN; a complex number when both parts are finite.
 ///
 /// Guarantee: looks at the bits of the exponent only, so that it holds under -ffast-math for what was read from memory.

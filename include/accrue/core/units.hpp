@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <limits>
+#include <string>
 #include <string_view>
 
 namespace accrue {
@@ -83,7 +84,8 @@ class count {
   static constexpr std::int64_t checked(Integer value) {
     if constexpr (std::signed_integral<Integer>) {
       if (value < 0)
-        throw error("accrue: a count is negative", "counts are numbers of things that happened", "give 0 or more");
+        throw error("accrue: " + std::to_string(value) + ' ' + std::string(Unit::name) + ": a count is not negative",
+                    "counts are numbers of things that happened", "give 0 or more");
     } else {
       if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) overflow("value");
     }

@@ -30,9 +30,11 @@ struct clip_by_value {
     using real = real_t<T>;
     real const bound = static_cast<real>(max_value);
     if (!is_finite(element)) return element;
-    if constexpr (is_complex_v<T>) {  // in double: the modulus of two finite floats may exceed float
-      double const modulus = Kokkos::hypot(static_cast<double>(element.real()), static_cast<double>(element.imag()));
-      return modulus > max_value ? element * static_cast<real>(max_value / modulus) : element;
+    if constexpr (is_complex_v<T>) {  // halves, in double: the modulus of two finite numbers may exceed their type
+      double const half =
+          Kokkos::hypot(0.5 * static_cast<double>(element.real()), 0.5 * static_cast<double>(element.imag()));
+      double const allowed = 0.5 * max_value;
+      return half > allowed ? element * static_cast<real>(allowed / half) : element;
     } else {
       return element > bound ? bound : element < -bound ? -bound : element;
     }

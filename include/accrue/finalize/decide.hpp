@@ -37,14 +37,15 @@ struct skip_group {
 /// Settles one group: norm, finite check, clip factor, decision; and enters it in record and device totals.
 ///
 /// Order: after the total of the partial norms; `settle` by every worker of the update pass, with the same answer,
-/// `enter_record` once, by its last. Failure: a gradient that is not finite, or whose norm is not, is skipped and
-/// recorded with that norm.
+/// `enter_record` once, by its last. Failure: a gradient that is not finite, or whose norm is not, or is after clipping
+/// above the largest number of a buffer's scalar, is skipped and recorded with that norm.
 template <class Clip>
 struct decide {
   norm_partial const* total;
   norm_order order;
   double divisor;
   Clip clip;
+  double largest;  ///< number that the scalar of every buffer can hold; no element is longer than the norm
 
   std::int64_t number;
   double const* device_loss;  ///< null where the losses were numbers on the host
@@ -60,8 +61,10 @@ struct decide {
 
   [[nodiscard]] KOKKOS_FUNCTION decision settle() const {
     double const norm = norm_of(order, *total, divisor);
-    bool const apply = total->non_finite == 0 && is_finite(norm);
-    return {divisor, norm, apply ? clip.factor(norm) : 1.0, apply ? 1 : 0};
+    bool const finite = total->non_finite == 0 && is_finite(norm);
+    double const factor = finite ? clip.factor(norm) : 1.0;
+    bool const apply = finite && norm * factor <= largest;
+    return {divisor, norm, apply ? factor : 1.0, apply ? 1 : 0};
   }
 
   template <class Worker>

@@ -5,6 +5,7 @@
 #include <accrue/ledger/ledger.hpp>
 #include <accrue/ledger/observer.hpp>
 #include <accrue/ledger/record_ring.hpp>
+#include <accrue/ledger/update_handle.hpp>
 
 #include <cstdint>
 #include <utility>

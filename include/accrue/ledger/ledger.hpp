@@ -75,12 +75,7 @@ class ledger {
     if (entry.result == outcome::empty) ++empty_;
     if (entry.result == outcome::dropped_last || entry.result == outcome::discarded) {
       ++dropped_;
-      dropped_counts_.microbatches += entry.counts.microbatches;
-      dropped_counts_.ignored_microbatches += entry.counts.ignored_microbatches;
-      dropped_counts_.samples += entry.counts.samples;
-      dropped_counts_.tokens += entry.counts.tokens;
-      dropped_counts_.ignored_tokens += entry.counts.ignored_tokens;
-      dropped_counts_.positions += entry.counts.positions;
+      dropped_counts_ += entry.counts;
     }
     slot(closed_) = std::move(entry);
   }

@@ -122,6 +122,9 @@ class view_directory {
     if (gradient.data() == nullptr && shape.size() > 0)
       throw error("accrue: the gradient of " + name(view) + " was never allocated", "there is nothing to add",
                   "write accrue::no_gradient where a parameter has none");
+    if (gradient.data() == entry.storage.data && shape.size() > 0)
+      throw error("accrue: the gradient of " + name(view) + " is the parameter itself",
+                  "its values would be added up as a gradient", "hand over the view that the gradient was written to");
     gradients_[view] = fold(shape, entry.order, const_cast<scalar*>(gradient.data()), scalar_id<scalar>());
   }
 

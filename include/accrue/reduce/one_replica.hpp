@@ -4,7 +4,6 @@
 
 #include <accrue/core/slots.hpp>
 
-#include <cstdint>
 #include <string_view>
 
 namespace accrue {
@@ -13,7 +12,6 @@ namespace accrue {
 struct one_replica {
   using fills = slot::replicas;
   static constexpr std::string_view name = "one_replica";
-  [[nodiscard]] static constexpr std::int64_t size() { return 1; }
   friend bool operator==(one_replica const&, one_replica const&) = default;
 };
 

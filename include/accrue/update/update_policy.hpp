@@ -8,6 +8,7 @@
 #include <Kokkos_Macros.hpp>
 #include <concepts>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <string>
@@ -67,12 +68,19 @@ void replace(Function& old, Function const& with) {
   take_over(old, copy);
 }
 
+/// A number as a user would write it, with at most six digits.
+inline std::string short_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
+}
+
 /// Refuses a setting outside [low, high), NaN included.
 inline void require_setting(std::string_view policy, std::string_view setting, double value, double low, double high) {
   if (value >= low && value < high) return;
-  throw error("accrue::" + std::string(policy) + ": " + std::string(setting) + " is " + std::to_string(value),
-              "it must be at least " + std::to_string(low) +
-                  (high < std::numeric_limits<double>::infinity() ? " and below " + std::to_string(high)
+  throw error("accrue::" + std::string(policy) + ": " + std::string(setting) + " is " + short_text(value),
+              "it must be at least " + short_text(low) +
+                  (high < std::numeric_limits<double>::infinity() ? " and below " + short_text(high)
                                                                   : std::string(" and finite")),
               "check the recipe or the schedule that sets it");
 }

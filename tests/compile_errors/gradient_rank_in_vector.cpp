@@ -1,0 +1,15 @@
+// The same of the views in a vector.
+// expected-error: accrue: a gradient's rank is not its parameter's, and gradients are added index by index
+#include <accrue/accrue.hpp>
+
+void use(std::vector<Kokkos::View<float*>> theta, std::vector<Kokkos::View<float**>> gradient,
+         std::vector<Kokkos::View<float*>> right) {
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{});
+#ifdef ACCRUE_TEST_ERROR
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{512});
+#else
+  group.accumulate(accrue::mean_gradient{right}, accrue::tokens{512});
+#endif
+  (void)gradient;
+  (void)group.update();
+}
