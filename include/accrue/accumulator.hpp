@@ -244,6 +244,7 @@ class accumulator {
     microbatch_facts facts;
     (facts.take(fact), ...);
     auto const admitted = admit<normalization, objective>(facts, Contribution::is_mean);
+    if (held_.count() > 0 && add_held_ != &accumulator::template add_held<Contribution>) flush(exec);
     model_.check(gradient.items, held_.count());
     (refuse_bad_loss(fact), ...);
     auto next = group_;
@@ -263,9 +264,7 @@ class accumulator {
   template <class Contribution>
   void hold(Exec const& exec, Contribution const& gradient, microbatch_weight const& by, bool last) {
     constexpr bool plain = std::is_null_pointer_v<decltype(microbatch_clip_of(policies_.clip))>;
-    auto const add = &accumulator::template add_held<Contribution>;
-    if (held_.count() > 0 && add_held_ != add) flush(exec);
-    add_held_ = add;
+    add_held_ = &accumulator::template add_held<Contribution>;
     measured_ = false;
     if (model_.hold(held_.count(), by.product, plain)) held_.add(by, gradient);
     if (held_.full() || last) flush(exec, last ? norm_of_group() : norm_request{});

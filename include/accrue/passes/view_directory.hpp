@@ -27,6 +27,37 @@ struct directory_entry {
   std::string label;
 };
 
+/// What tells at a glance that a view is one that was checked before: its type, where it lies, extents and strides.
+class glance {
+ public:
+  template <class View>
+  [[nodiscard]] bool is(View const& view) const {
+    if (data_ != view.data() || type_ != &type_of<View>) return false;
+    bool same = true;
+    for (std::size_t r = 0; r < View::rank(); ++r)
+      same = same && axes_[r].extent == static_cast<std::int64_t>(view.extent(r)) &&
+             axes_[r].stride == static_cast<std::int64_t>(view.stride(r));
+    return same;
+  }
+  [[nodiscard]] bool is_nothing() const { return type_ == nullptr; }
+
+  template <class View>
+  void look_at(View const& view) {
+    data_ = view.data();
+    type_ = &type_of<View>;
+    for (std::size_t r = 0; r < View::rank(); ++r)
+      axes_[r] = {static_cast<std::int64_t>(view.extent(r)), static_cast<std::int64_t>(view.stride(r))};
+  }
+
+ private:
+  template <class View>
+  static constexpr char type_of = 0;
+
+  void const* data_ = nullptr;
+  void const* type_ = nullptr;
+  strided::axis axes_[max_rank]{};
+};
+
 /// Knows every parameter's name, shape and place, and checks gradients against them.
 class view_directory {
  public:
@@ -73,31 +104,32 @@ class view_directory {
   /// Checks the gradients of one item, `view` being the number of its first parameter, and notes where they lie.
   template <view_item Item, class Gradient>
   void check(Item const& parameter, Gradient const& gradient, std::size_t& view) {
-    std::size_t expected = 0;
-    for_each_view(parameter, [&](auto const&) { ++expected; });
     std::size_t const first = view;
-    std::size_t given = 0;
-    auto const note = [&](auto const& g) {
-      given < expected ? check_one(g, view++) : void();
-      ++given;
-    };
-    auto const note_absent = [&] {
-      given < expected ? void(gradients_[view++] = strided{}) : void();
-      ++given;
-    };
-    if constexpr (std::same_as<Gradient, no_gradient_t>) {
-      while (given < expected) note_absent();
-    } else if constexpr (view_item<Gradient>) {
-      for_each_view(gradient, note);
-    } else if constexpr (requires { gradient.has_value(); }) {
-      gradient.has_value() ? note(*gradient) : note_absent();
-    } else {
-      for (auto const& each : gradient) each.has_value() ? note(*each) : note_absent();
-    }
+    std::size_t const expected = count_of(parameter);
+    std::size_t const given = enumerate(
+        gradient, expected, [&](auto const& g) { check_one(g, view++); }, [&] { gradients_[view++] = strided{}; });
     if (given != expected)
       throw error("accrue: " + std::to_string(given) + " gradients for " + std::to_string(expected) +
                       " parameters, from " + name(first),
                   "each parameter has one gradient", "leave a std::optional empty where there is none");
+  }
+
+  /// Whether the gradients of one item are, view by view, those that `remember` was told of. Much cheaper than a check.
+  template <view_item Item, class Gradient>
+  [[nodiscard]] static bool knows(std::vector<glance> const& known, Item const& parameter, Gradient const& gradient,
+                                  std::size_t& view) {
+    std::size_t const expected = count_of(parameter);
+    bool same = true;
+    std::size_t const given = enumerate(
+        gradient, expected, [&](auto const& g) { same = same && known[view++].is(g); },
+        [&] { same = same && known[view++].is_nothing(); });
+    return same && given == expected;
+  }
+  template <view_item Item, class Gradient>
+  static void remember(std::vector<glance>& known, Item const& parameter, Gradient const& gradient) {
+    enumerate(
+        gradient, count_of(parameter), [&](auto const& g) { known.emplace_back().look_at(g); },
+        [&] { known.emplace_back(); });
   }
   void no_gradients() { gradients_.assign(gradients_.size(), strided{}); }
 
@@ -111,6 +143,34 @@ class view_directory {
   }
 
  private:
+  template <class Item>
+  [[nodiscard]] static std::size_t count_of(Item const& parameter) {
+    if constexpr (Kokkos::is_view_v<Item>)
+      return 1;
+    else
+      return parameter.size();
+  }
+
+  /// Calls `present(view)` or `absent()` for each gradient of an item, but not for more than are expected. Returns how
+  /// many there are.
+  template <class Gradient, class Present, class Absent>
+  static std::size_t enumerate(Gradient const& gradient, std::size_t expected, Present const& present,
+                               Absent const& absent) {
+    std::size_t given = 0;
+    auto const note = [&](auto const& g) { given++ < expected ? void(present(g)) : void(); };
+    auto const note_absent = [&] { given++ < expected ? void(absent()) : void(); };
+    if constexpr (std::same_as<Gradient, no_gradient_t>) {
+      while (given < expected) note_absent();
+    } else if constexpr (view_item<Gradient>) {
+      for_each_view(gradient, note);
+    } else if constexpr (requires { gradient.has_value(); }) {
+      gradient.has_value() ? note(*gradient) : note_absent();
+    } else {
+      for (auto const& each : gradient) each.has_value() ? note(*each) : note_absent();
+    }
+    return given;
+  }
+
   template <class View>
   void check_one(View const& gradient, std::size_t view) {
     using scalar = typename View::non_const_value_type;
