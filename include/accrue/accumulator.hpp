@@ -2,15 +2,11 @@
 #ifndef ACCRUE_ACCUMULATOR_HPP
 #define ACCRUE_ACCUMULATOR_HPP
 
-#include <accrue/accumulate/add_microbatch.hpp>
 #include <accrue/core/contribution_check.hpp>
-#include <accrue/core/device_scalars.hpp>
-#include <accrue/core/launch_once.hpp>
 #include <accrue/core/open_group.hpp>
 #include <accrue/core/parameter_space.hpp>
-#include <accrue/finalize/summarize.hpp>
+#include <accrue/group_sums.hpp>
 #include <accrue/ledger/group_book.hpp>
-#include <accrue/passes/buffer_views.hpp>
 #include <accrue/recipe.hpp>
 #include <accrue/update_check.hpp>
 #include <accrue/update_rules.hpp>
@@ -64,10 +60,9 @@ class accumulator {
               typename std::type_identity<Policies>::type... policies)
       : policies_(policies...),
         exec_(std::move(exec)),
-        model_(exec_, set_type(std::move(parameters)), rules::state_words(policies_.update), holding::lent),
-        scalars_(exec_),
+        sums_(exec_, set_type(std::move(parameters)), rules::state_words(policies_.update)),
         book_(exec_) {
-    if (model_.directory().size() == 0)
+    if (sums_.model().directory().size() == 0)
       throw error("accrue::accumulator: there are no parameters", "an update would change nothing",
                   "pass at least one view");
   }
@@ -105,7 +100,7 @@ class accumulator {
     static_assert(lends, ACCRUE_SAY_NOTHING_LENT);
     require_alive();
     require_room();
-    if constexpr (lends) return lent_gradients(model_, model_.any_touched() || held_.count() > 0 ? held_.count() : -1);
+    if constexpr (lends) return sums_.lend();
   }
 
   /// Closes the open group by its real weight: norm, finite check, clip, rule, in this order.
@@ -151,7 +146,7 @@ class accumulator {
     if constexpr (same) {
       require_alive();
       accrue::validate(rule);
-      model_.require_state(rules::state_words(rule));
+      sums_.model().require_state(rules::state_words(rule));
       policies_.update = rule;
     }
   }
@@ -196,12 +191,7 @@ class accumulator {
   [[nodiscard]] gradient_summary measure() { return measure(exec_); }
   [[nodiscard]] gradient_summary measure(Exec const& exec) {
     require_alive();
-    flush(exec);
-    norm_request wanted = norm_of_group();
-    wanted.thoroughly = true;
-    model_.measure_sums("accrue::finalize::measure", exec, wanted);
-    measured_ = false;  // what the pass of the last microbatch left is gone
-    return summarize(exec, wanted.order, divisor_so_far(), scalars_);
+    return sums_.measure(exec, policies_.clip, divisor_so_far());
   }
 
   /// A copy of the I-th item's gradient as it stands, before clipping; zero where untouched. Allocates and fences.
@@ -212,13 +202,13 @@ class accumulator {
   template <std::size_t I>
   [[nodiscard]] auto snapshot(Exec const& exec) {
     require_alive();
-    flush(exec);
-    return snapshot_of<I>(model_, exec, divisor_so_far());
+    sums_.flush(exec, policies_.clip);
+    return snapshot_of<I>(sums_.model(), exec, divisor_so_far());
   }
 
  private:
   void require_alive() const {
-    if (model_.directory().size() == 0)
+    if (sums_.model().directory().size() == 0)
       throw error("accrue::accumulator: this object was moved from", "it has no parameters",
                   "use the one it was moved to");
   }
@@ -228,11 +218,6 @@ class accumulator {
                   "call update() when full() is true");
   }
   [[nodiscard]] double divisor() const { return objective::divisor(static_cast<double>(group_.weight)); }
-
-  [[nodiscard]] norm_request norm_of_group() const {
-    group_scalars* const on_device = scalars_.data();
-    return {norm_order{group_clip_of(policies_.clip).norm_order()}, &on_device->total, &on_device->workers_gone};
-  }
 
   /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
   [[nodiscard]] double divisor_so_far() const { return group_.contributed > 0 ? divisor() : 1.0; }
@@ -244,40 +229,20 @@ class accumulator {
     microbatch_facts facts;
     (facts.take(fact), ...);
     auto const admitted = admit<normalization, objective>(facts, Contribution::is_mean);
-    if (held_.count() > 0 && add_held_ != &accumulator::template add_held<Contribution>) flush(exec);
-    model_.check(gradient.items, held_.count());
+    sums_.check(exec, policies_.clip, gradient);
     (refuse_bad_loss(fact), ...);
     auto next = group_;
     next.add(facts, admitted.count, admitted.ignored);
     group_counts const totals = book_.totals().with(facts, admitted.ignored);
 
     if (!admitted.ignored) {
-      hold(exec, gradient, admitted.by, rules::given && policies_.boundary.full(next.counts));
-      (add_loss_of(exec, scalars_, next.loss, fact, static_cast<double>(admitted.count)), ...);
+      bool const last = rules::given && policies_.boundary.full(next.counts);
+      sums_.take(exec, policies_.clip, gradient, admitted.by, last);
+      (add_loss_of(exec, sums_.scalars(), next.loss, fact, static_cast<double>(admitted.count)), ...);
     }
     group_ = next;
     book_.totals().book_microbatch(totals);
     book_.observers().microbatch_accumulated(group_.counts);
-  }
-
-  /// Takes a contribution in, and adds what is held where that is due.
-  template <class Contribution>
-  void hold(Exec const& exec, Contribution const& gradient, microbatch_weight const& by, bool last) {
-    constexpr bool plain = std::is_null_pointer_v<decltype(microbatch_clip_of(policies_.clip))>;
-    add_held_ = &accumulator::template add_held<Contribution>;
-    measured_ = false;
-    if (model_.hold(held_.count(), by.product, plain)) held_.add(by, gradient);
-    if (held_.full() || last) flush(exec, last ? norm_of_group() : norm_request{});
-  }
-  template <class Contribution>
-  void add_held(Exec const& exec, norm_request const& wanted) {
-    add_microbatches<Contribution>(exec, model_, scalars_, held_, microbatch_clip_of(policies_.clip), wanted);
-  }
-  void flush(Exec const& exec, norm_request const& wanted = {}) {
-    if (held_.count() == 0) return;
-    (this->*add_held_)(exec, wanted);
-    held_.clear();
-    measured_ = static_cast<bool>(wanted);
   }
 
   handle end_last_group(Exec const& exec) {
@@ -299,8 +264,8 @@ class accumulator {
 
   /// Finalizes and updates; `weight` is what the mean objective divides by.
   handle close(Exec const& exec, double weight) {
-    flush(exec, norm_of_group());
-    if (group_.contributed == 0 || !model_.any_touched()) return close_known(exec, outcome::empty);
+    sums_.flush(exec, policies_.clip, sums_.norm_of_group(policies_.clip));
+    if (group_.contributed == 0 || !sums_.model().any_touched()) return close_known(exec, outcome::empty);
     book_.observers().group_closing(group_.counts);
     auto const clip = group_clip_of(policies_.clip);
     if constexpr (clip_check<typename recipe_type::clip_type, buffers>::passes() &&
@@ -312,32 +277,32 @@ class accumulator {
   template <class Clip>
   handle attempt(Exec const& exec, double weight, Clip const& clip) {
     book_.make_room();
-    norm_request const wanted = norm_of_group();
-    if (!measured_) model_.measure_sums("accrue::finalize::measure", exec, wanted);
-    auto const views = static_cast<std::int64_t>(model_.directory().size());
-    decide<Clip> const decision{wanted.total,
-                                wanted.order,
+    sums_.settle_norm(exec, policies_.clip);
+    norm_request const found = sums_.norm_of_group(policies_.clip);
+    auto& model = sums_.model();
+    decide<Clip> const decision{found.total,
+                                found.order,
                                 objective::divisor(weight),
                                 clip,
                                 largest_number,
                                 book_.next_number(),
-                                group_.loss.on_device ? &scalars_.data()->loss : nullptr,
+                                group_.loss.on_device ? &sums_.scalars().data()->loss : nullptr,
                                 group_.loss.on_host,
                                 divisor(),
-                                model_.touched(),
-                                model_.updates_of_view(),
-                                views,
+                                model.touched(),
+                                model.updates_of_view(),
+                                static_cast<std::int64_t>(model.directory().size()),
                                 book_.next_slot(),
                                 book_.device_side()};
-    model_.apply(rules::label(policies_.update), exec, rules::on_device(policies_.update), clip, decision,
-                 wanted.workers_gone);
+    model.apply(rules::label(policies_.update), exec, rules::on_device(policies_.update), clip, decision,
+                found.workers_gone);
 
     handle done = book_.close_attempted(exec, entry());
-    [[maybe_unused]] auto const touched = rules::touched_for_host(model_);
+    [[maybe_unused]] auto const touched = rules::touched_for_host(model);
     open_next();
     if constexpr (rules::calls_host) {
-      device_record const found = book_.read_last();
-      if (found.result == outcome::applied) rules::call(policies_.update, model_, exec, touched, found);
+      device_record const entered = book_.read_last();
+      if (entered.result == outcome::applied) rules::call(policies_.update, model, exec, touched, entered);
     }
     return done;
   }
@@ -359,20 +324,14 @@ class accumulator {
   }
   void open_next() {
     group_ = {};
-    held_.clear();
-    measured_ = false;
-    model_.forget_touched();
+    sums_.forget();
   }
 
   recipe_type policies_;
   Exec exec_;
-  model<Exec, typename recipe_type::summation_type, set_type, holding::sets> model_;
-  device_scalars<Exec> scalars_;
+  group_sums<Exec, recipe_type, set_type> sums_;
   open_group<typename normalization::count_type> group_;
   group_book<Exec> book_;
-  held_contributions<holding::sets> held_;
-  void (accumulator::*add_held_)(Exec const&, norm_request const&) = nullptr;  ///< for the type of what is held
-  bool measured_ = false;  ///< the pass of the last microbatch left the norm of the group
 };
 
 template <class... Set, class... Policies>

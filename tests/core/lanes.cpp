@@ -95,6 +95,14 @@ TEST_CASE_TEMPLATE("lanes: floats of every kind are narrowed to the bits of one 
   CHECK(wrong == 0);
 }
 
+TEST_CASE_TEMPLATE("lanes: what is stored past the caches is there", Real, float, double) {
+  alignas(64) eight<Real> const from{1, -2, 3, 0.5, -0.0, 7, 1e30f, 9};
+  alignas(64) eight<Real> to{};
+  accrue::stream_lanes(load_lanes(from.data()), to.data());
+  accrue::fence_streams();
+  CHECK(to == from);
+}
+
 TEST_CASE("lanes: the root and the larger one of a single number") {
   CHECK(accrue::root_of(9.0) == 3.0);
   CHECK(accrue::larger_of(2.0f, 3.0f) == 3.0f);

@@ -273,6 +273,45 @@ ACCRUE_ALWAYS_INLINE inline void store_lanes(lanes<accumulation_scalar_t<T>> con
   }
 }
 
+namespace detail {
+template <class Register, class T>
+ACCRUE_ALWAYS_INLINE inline void stream_register(Register const& x, T* to) {
+#if __has_builtin(__builtin_nontemporal_store)
+  __builtin_nontemporal_store(x, reinterpret_cast<Register*>(to));
+#elif defined(__AVX__)
+  if constexpr (sizeof(T) == sizeof(float))
+    __builtin_ia32_movntps256(to, x);
+  else
+    __builtin_ia32_movntpd256(to, x);
+#elif defined(__SSE2__)
+  if constexpr (sizeof(T) == sizeof(float))
+    __builtin_ia32_movntps(to, x);
+  else
+    __builtin_ia32_movntpd(to, x);
+#else
+  store_register(x, to);
+#endif
+}
+}  // namespace detail
+
+/// Stores eight elements past the caches, for memory that is not read again soon: the line is not read to be written.
+///
+/// Order: `fence_streams` before another thread reads. The address must be a multiple of `register_bytes`.
+template <std::floating_point T>
+ACCRUE_ALWAYS_INLINE inline void stream_lanes(lanes<T> const& x, T* to) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
+    (detail::stream_register(x.part[I], to + I * lanes<T>::per_register), ...);
+  }
+  (std::make_index_sequence<lanes<T>::registers>{});
+}
+inline void fence_streams() {
+#if defined(__SSE2__)
+  __builtin_ia32_sfence();
+#else
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
 /// The same numbers in another real type, rounded to the nearest.
 template <class To, class From>
 [[nodiscard]] ACCRUE_ALWAYS_INLINE inline lanes<To> lanes_as(lanes<From> const& x) {

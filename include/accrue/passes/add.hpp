@@ -34,6 +34,7 @@ struct sum_element {
   real_t<B> keep;
   Weigh weigh[N];
   G const* others[N];  ///< from the second on; the first is what is walked over
+  bool streams;        ///< the sums are not read again soon, and too many for the caches
   std::conditional_t<Measures, square_sum, nothing> squares{};
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, G const& gradient) {
@@ -54,7 +55,10 @@ struct sum_element {
       ((sum += weigh[J + 1](lanes_as<B>(load_lanes(others[J + 1] + i)))), ...);
     }
     (std::make_integer_sequence<int, N - 1>{});
-    store_lanes(sum, buffer + i);
+    if (Overwrites && streams)
+      stream_lanes(sum, buffer + i);
+    else
+      store_lanes(sum, buffer + i);
     if constexpr (Measures) squares.add(sum);
   }
 
@@ -84,6 +88,7 @@ struct add_chunk {
   double const* keep;           ///< what the sums are multiplied by
   first_touch first;
   std::int32_t scalar;
+  bool streams;       ///< overwritten sums go past the caches
   bool takes_absent;  ///< this launch also measures the views that these microbatches do not touch
   measuring measured;
   exit_gate gate;
@@ -172,10 +177,16 @@ struct add_chunk {
       if (measures && measured.by_squares() && view.contiguous()) {
         double const squares =
             walk<G const>(view, at.part, worker, visit_of<N, Overwrites, true>(by, at, sets)).squares.total();
+#if ACCRUE_HAS_LANES
+        if (Worker::alone && Overwrites && streams) fence_streams();
+#endif
         return squares_hold<B>(squares) ? norm_partial{squares} : measured.thorough_share<B>(sum, at.part, worker);
       }
     }
     walk<G const>(view, at.part, worker, visit_of<N, Overwrites, false>(by, at, sets));
+#if ACCRUE_HAS_LANES
+    if (Worker::alone && Overwrites && streams) fence_streams();
+#endif
     return measures ? measured.share<B>(sum, at.part, worker) : norm_partial{};
   }
   template <int N, bool Overwrites, bool Measures>
@@ -185,7 +196,8 @@ struct add_chunk {
           at.buffer,
           at.keep,
           {by.weigh[sets[J]]...},
-          {static_cast<G const*>(gradients[sets[J]][at.part.view].data)...}};
+          {static_cast<G const*>(gradients[sets[J]][at.part.view].data)...},
+          streams};
     }
     (std::make_integer_sequence<int, N>{});
   }

@@ -6,6 +6,8 @@
 #include <accrue/passes/apply.hpp>
 #include <accrue/passes/measure.hpp>
 #include <accrue/passes/model_types.hpp>
+#include <accrue/passes/recognition.hpp>
+#include <accrue/passes/touch_table.hpp>
 #include <accrue/passes/view_directory.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -64,8 +66,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
       views += entries[b++].size();
       chunks_ += each.list().chunk_count;
     });
-    touched_ = {exec, "accrue::passes::touched", std::vector<std::uint8_t>(views, 0)};
-    keep_ = {exec, "accrue::passes::keep", std::vector<double>(views, 1.0)};
+    touched_ = touch_table<Exec>(exec, views);
     updates_of_view_ = {exec, "accrue::passes::updates_of_view", views};
     partials_ = {exec, "accrue::passes::partials", static_cast<std::size_t>(chunks_)};
   }
@@ -74,14 +75,14 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   [[nodiscard]] view_directory const& directory() const { return directory_; }
   [[nodiscard]] std::int64_t chunk_count() const { return chunks_; }
   [[nodiscard]] std::int64_t* updates_of_view() const { return updates_of_view_.data(); }
-  [[nodiscard]] std::uint8_t const* touched() const { return touched_.data(); }
+  [[nodiscard]] std::uint8_t const* touched() const { return touched_.flags(); }
 
-  [[nodiscard]] bool any_touched() const { return touched_count_ > 0; }
-  [[nodiscard]] bool is_touched(std::size_t view) const { return touched_[directory_[view].number] != 0; }
+  [[nodiscard]] bool any_touched() const { return touched_.any(); }
+  [[nodiscard]] bool is_touched(std::size_t view) const { return touched_.is_touched(directory_[view].number); }
 
   /// What the raw sum of a view is still to be multiplied by: the weight of a gradient that was written into the
   /// buffer.
-  [[nodiscard]] double keep(std::size_t view) const { return keep_[directory_[view].number]; }
+  [[nodiscard]] double keep(std::size_t view) const { return touched_.keep(directory_[view].number); }
 
   /// The block that holds the parameters of scalar `P`.
   template <class P>
@@ -105,12 +106,8 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     return answer;
   }
 
-  /// Begins a group: nothing is touched, and the first touch will overwrite. Clearing is a state, not a pass.
-  void forget_touched() {
-    for (std::size_t v = 0; v < touched_.size(); ++v) touched_.set(v, 0);
-    touched_count_ = 0;
-    for (std::size_t v = 0; kept_count_ > 0 && v < directory_.size(); ++v) set_keep(v, 1.0);
-  }
+  /// Begins a group.
+  void forget_touched() { touched_.forget(); }
 
   /// Failure: `accrue::error` where a rule keeps more state than was allocated.
   void require_state(int words) const {
@@ -125,27 +122,21 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// 50 ns for each.
   template <class... Gradients>
   void check(std::tuple<Gradients...> const& gradients, int held = 0) {
-    checked_ = finding::other;
-    looked_at_.clear();
+    using finding = typename recognition<Sets>::finding;
     if constexpr (sizeof...(Gradients) != sizeof...(Items)) {  // none, or the parameters were refused
       directory_.no_gradients();
+      memory_.look_at_none();
     } else {
-      auto const each = std::index_sequence_for<Gradients...>{};
-      if (knows(known_[static_cast<std::size_t>(held)], gradients, each)) {
-        checked_ = finding::held_before;
-      } else if (lends_ && touched_count_ == 0 && knows(known_in_buffer_, gradients, each)) {
-        checked_ = finding::in_buffer;
-      } else {
-        std::size_t view = 0;
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-          (directory_.check(std::get<I>(set_.items), std::get<I>(gradients), view), ...);
-          placing const where = refuse_what_is_in_use(held);
-          if (where.in_buffer > 0 && where.in_buffer < where.given) return;  // in two places: looked at each time
-          (view_directory::remember(looked_at_, std::get<I>(set_.items), std::get<I>(gradients)), ...);
-          if (lends_ && where.in_buffer > 0) checked_ = finding::in_buffer;
-        }
-        (each);
+      bool const may_be_in_buffer = lends_ && !touched_.any();
+      if (memory_.look(directory_.size(), set_.items, gradients, held, may_be_in_buffer) != finding::unknown) return;
+      std::size_t view = 0;
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (directory_.check(std::get<I>(set_.items), std::get<I>(gradients), view), ...);
       }
+      (std::index_sequence_for<Gradients...>{});
+      placing const where = refuse_what_is_in_use(held);
+      bool const divided = where.in_buffer > 0 && where.in_buffer < where.given;
+      if (!divided) memory_.note(set_.items, gradients, lends_ && where.in_buffer > 0);
     }
   }
 
@@ -153,27 +144,27 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// written into the buffer itself are there already: `weight` waits until the next pass. Returns whether others are
   /// left for a pass.
   bool hold(int set, double weight, bool may_stay_in_buffer) {
-    if (checked_ == finding::held_before) return given_[static_cast<std::size_t>(set)] > 0;
-    if (checked_ == finding::in_buffer && may_stay_in_buffer) {
-      if (!looked_at_.empty()) known_in_buffer_.swap(looked_at_);
+    using finding = typename recognition<Sets>::finding;
+    auto const number = static_cast<std::size_t>(set);
+    if (memory_.found() == finding::held_before) return given_[number] > 0;
+    if (memory_.found() == finding::in_buffer && may_stay_in_buffer) {
+      memory_.left_in_buffer();
       for (std::size_t v = 0; v < directory_.size(); ++v)
-        if (!known_in_buffer_[v].is_nothing()) stay_in_buffer(v, weight);
+        if (memory_.in_buffer(v)) touched_.touch(directory_[v].number, weight);
       return false;
     }
     std::int64_t given = 0;
     for_each_view_of_block([&](auto& each, std::size_t v) {
       strided gradient = directory_.gradient(v);
       if (gradient.scalar >= 0 && may_stay_in_buffer && lies_in(gradient, each.sums[directory_[v].local])) {
-        stay_in_buffer(v, weight);
+        touched_.touch(directory_[v].number, weight);
         gradient = {};
       }
       given += gradient.scalar >= 0 ? 1 : 0;
-      each.gradients[static_cast<std::size_t>(set)].set(directory_[v].local, gradient);
+      each.gradients[number].set(directory_[v].local, gradient);
     });
-    given_[static_cast<std::size_t>(set)] = given;
-    // What is held under a later number was checked against what has been under this one until now.
-    for (auto later = static_cast<std::size_t>(set); later < known_.size(); ++later) known_[later].clear();
-    known_[static_cast<std::size_t>(set)].swap(looked_at_);
+    given_[number] = given;
+    memory_.held_as(set);
     return given > 0;
   }
 
@@ -197,10 +188,11 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
                                                            {weigh_for(std::type_identity<B>{}, J)...},
                                                            count,
                                                            each.sums.data(),
-                                                           touched_.data() + each.first_view,
-                                                           keep_.data() + each.first_view,
+                                                           touched_.flags() + each.first_view,
+                                                           touched_.keeps() + each.first_view,
                                                            first,
                                                            scalar_id<G>(),
+                                                           each.exceeds_caches(),
                                                            std::exchange(takes_absent, false),
                                                            measuring_of(each, wanted),
                                                            gate});
@@ -231,7 +223,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
 
   /// Measures the raw sums of the touched views.
   void measure_sums(std::string const& label, Exec const& exec, norm_request const& wanted) {
-    upload_flags(exec);
+    touched_.upload(exec);
     exit_gate const gate = gate_of_launches<void>(wanted);
     for_each_block([&](auto& each) { measure_block_of_sums(label, exec, each, wanted, gate); });
   }
@@ -240,7 +232,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   template <class Rules, class Clip, class Decide>
   void apply(std::string const& label, Exec const& exec, Rules const& rules, Clip const& clip, Decide const& decide,
              std::int64_t* workers_gone) {
-    upload_flags(exec);
+    touched_.upload(exec);
     exit_gate gate{workers_gone, 0};
     for_each_block([&](auto& each) { gate.expected += each.list().template workers<Exec>(); });
     for_each_block([&]<class P, class B>(block<Exec, P, B, Sets>& each) {
@@ -248,7 +240,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
           label, exec, each.list(),
           apply_chunk<P, B, Rules, Clip, Decide>{
               each.chunks.data(), each.parameters.data(), each.sums.data(), each.placements.data(),
-              touched_.data() + each.first_view, keep_.data() + each.first_view,
+              touched_.flags() + each.first_view, touched_.keeps() + each.first_view,
               updates_of_view_.data() + each.first_view, each.state(), each.words_apart, rules, clip, decide, gate});
     });
   }
@@ -289,8 +281,8 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
                              norm_request const& wanted, exit_gate const& gate) {
     for_each_chunk(
         label, exec, each.list(),
-        measure_chunk<B>{each.chunks.data(), each.sums.data(), touched_.data() + each.first_view,
-                         keep_.data() + each.first_view, scalar_id<B>(), false, measuring_of(each, wanted), gate});
+        measure_chunk<B>{each.chunks.data(), each.sums.data(), touched_.flags() + each.first_view,
+                         touched_.keeps() + each.first_view, scalar_id<B>(), false, measuring_of(each, wanted), gate});
   }
   /// The workers of a pass that has one launch for each pair of scalars, and one for a block without gradients.
   template <class Contribution>
@@ -318,25 +310,11 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     return gradient.data == sum.data && gradient.scalar == sum.scalar && gradient.contiguous();
   }
 
-  /// What a check found out about the views of a contribution as a whole.
-  enum class finding { other, held_before, in_buffer };
   /// How many gradients there are, and how many of them lie in the buffer.
   struct placing {
     std::int64_t given = 0;
     std::int64_t in_buffer = 0;
   };
-
-  template <class Gradients, std::size_t... I>
-  [[nodiscard]] bool knows(std::vector<glance> const& known, Gradients const& gradients,
-                           std::index_sequence<I...>) const {
-    std::size_t view = 0;
-    return known.size() == directory_.size() &&
-           (view_directory::knows(known, std::get<I>(set_.items), std::get<I>(gradients), view) && ...);
-  }
-  void stay_in_buffer(std::size_t view, double weight) {
-    touch(view);
-    set_keep(view, weight);
-  }
 
   /// A gradient in the memory of a sum, or of a contribution that waits for its pass, has overwritten it; but the first
   /// one of a group may lie in the buffer.
@@ -358,18 +336,13 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     return where;
   }
 
-  void upload_flags(Exec const& exec) {
-    touched_.upload(exec);
-    keep_.upload(exec);
-  }
-
   /// Sends the tables of what is held to the device, and says what is touched by it for the first time.
   first_touch upload_held(Exec const& exec, int count) {
     for_each_block([&](auto& each) {
       for (int j = 0; j < count; ++j) each.gradients[static_cast<std::size_t>(j)].upload(exec);
     });
-    upload_flags(exec);
-    if (touched_count_ == directory_.size()) return first_touch::none;
+    touched_.upload(exec);
+    if (touched_.all()) return first_touch::none;
     std::size_t fresh = 0;
     std::size_t given = 0;
     for_each_view_of_block([&](auto& each, std::size_t v) {
@@ -389,41 +362,24 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   }
 
   void touch_held(int count) {
-    if (touched_count_ == directory_.size() && kept_count_ == 0) return;
+    if (touched_.settled()) return;
     for_each_view_of_block([&](auto& each, std::size_t v) {
-      if (!is_held(each, v, count)) return;
-      touch(v);
-      set_keep(v, 1.0);
+      if (is_held(each, v, count)) touched_.touch(directory_[v].number, 1.0);
     });
-  }
-  void touch(std::size_t view) {
-    if (is_touched(view)) return;
-    touched_.set(directory_[view].number, 1);
-    ++touched_count_;
-  }
-  void set_keep(std::size_t view, double weight) {
-    std::size_t const number = directory_[view].number;
-    kept_count_ += (weight != 1.0 ? 1 : 0) - (keep_[number] != 1.0 ? 1 : 0);
-    keep_.set(number, weight);
   }
 
   set_type set_;
   view_directory directory_;
   blocks_of<Exec, Summation, scalars, Sets> blocks_;
-  device_table<std::uint8_t, Exec> touched_;
-  device_table<double, Exec> keep_;  ///< see keep()
+  touch_table<Exec> touched_;
   device_array<std::int64_t, Exec> updates_of_view_;
   device_array<norm_partial, Exec> partials_;
   int state_words_;
   bool lends_;
   std::int64_t chunks_ = 0;
-  std::size_t touched_count_ = 0;
-  std::int64_t kept_count_ = 0;                  ///< views whose keep() is not 1
-  std::array<std::vector<glance>, Sets> known_;  ///< what is held under each number, for the next time
-  std::vector<glance> known_in_buffer_;          ///< a contribution that was written into the buffer
-  std::array<std::int64_t, Sets> given_{};       ///< gradients under each number that a pass will add
-  std::vector<glance> looked_at_;                ///< by the last check, and not held yet
-  finding checked_ = finding::other;             ///< of the contribution that was checked last
+  recognition<Sets> memory_;
+  std::array<std::int64_t, static_cast<std::size_t>(Sets)>
+      given_{};  ///< gradients under each number that a pass will add
 };
 
 }  // namespace accrue

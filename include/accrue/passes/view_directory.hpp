@@ -27,37 +27,6 @@ struct directory_entry {
   std::string label;
 };
 
-/// What tells at a glance that a view is one that was checked before: its type, where it lies, extents and strides.
-class glance {
- public:
-  template <class View>
-  [[nodiscard]] bool is(View const& view) const {
-    if (data_ != view.data() || type_ != &type_of<View>) return false;
-    bool same = true;
-    for (std::size_t r = 0; r < View::rank(); ++r)
-      same = same && axes_[r].extent == static_cast<std::int64_t>(view.extent(r)) &&
-             axes_[r].stride == static_cast<std::int64_t>(view.stride(r));
-    return same;
-  }
-  [[nodiscard]] bool is_nothing() const { return type_ == nullptr; }
-
-  template <class View>
-  void look_at(View const& view) {
-    data_ = view.data();
-    type_ = &type_of<View>;
-    for (std::size_t r = 0; r < View::rank(); ++r)
-      axes_[r] = {static_cast<std::int64_t>(view.extent(r)), static_cast<std::int64_t>(view.stride(r))};
-  }
-
- private:
-  template <class View>
-  static constexpr char type_of = 0;
-
-  void const* data_ = nullptr;
-  void const* type_ = nullptr;
-  strided::axis axes_[max_rank]{};
-};
-
 /// Knows every parameter's name, shape and place, and checks gradients against them.
 class view_directory {
  public:
@@ -106,44 +75,16 @@ class view_directory {
   void check(Item const& parameter, Gradient const& gradient, std::size_t& view) {
     std::size_t const first = view;
     std::size_t const expected = count_of(parameter);
-    std::size_t const given = enumerate(
-        gradient, expected, [&](auto const& g) { check_one(g, view++); }, [&] { gradients_[view++] = strided{}; });
+    std::size_t const given = for_each_gradient(
+        parameter, gradient, [&](auto const& g) { check_one(g, view++); }, [&] { gradients_[view++] = strided{}; });
     if (given != expected)
       throw error("accrue: " + std::to_string(given) + " gradients for " + std::to_string(expected) +
                       " parameters, from " + name(first),
                   "each parameter has one gradient", "leave a std::optional empty where there is none");
   }
 
-  /// Whether the gradients of one item are, view by view, those that `remember` was told of. Much cheaper than a check.
-  template <view_item Item, class Gradient>
-  [[nodiscard]] static bool knows(std::vector<glance> const& known, Item const& parameter, Gradient const& gradient,
-                                  std::size_t& view) {
-    std::size_t const expected = count_of(parameter);
-    bool same = true;
-    std::size_t const given = enumerate(
-        gradient, expected, [&](auto const& g) { same = same && known[view++].is(g); },
-        [&] { same = same && known[view++].is_nothing(); });
-    return same && given == expected;
-  }
-  template <view_item Item, class Gradient>
-  static void remember(std::vector<glance>& known, Item const& parameter, Gradient const& gradient) {
-    enumerate(
-        gradient, count_of(parameter), [&](auto const& g) { known.emplace_back().look_at(g); },
-        [&] { known.emplace_back(); });
-  }
-  void no_gradients() { gradients_.assign(gradients_.size(), strided{}); }
-
-  /// Where the gradient of a view lies that was checked last; `scalar` is -1 where it has none.
-  [[nodiscard]] strided const& gradient(std::size_t view) const { return gradients_[view]; }
-
-  [[nodiscard]] std::string name(std::size_t view) const {
-    std::string text = "parameter " + std::to_string(view);
-    if (view < size() && !entries_[view].label.empty()) text += " ('" + entries_[view].label + "')";
-    return text;
-  }
-
- private:
-  template <class Item>
+  /// How many views an item has.
+  template <view_item Item>
   [[nodiscard]] static std::size_t count_of(Item const& parameter) {
     if constexpr (Kokkos::is_view_v<Item>)
       return 1;
@@ -151,11 +92,12 @@ class view_directory {
       return parameter.size();
   }
 
-  /// Calls `present(view)` or `absent()` for each gradient of an item, but not for more than are expected. Returns how
-  /// many there are.
-  template <class Gradient, class Present, class Absent>
-  static std::size_t enumerate(Gradient const& gradient, std::size_t expected, Present const& present,
-                               Absent const& absent) {
+  /// Calls `present(view)` or `absent()` for each gradient of an item, but not for more than it has views. Returns how
+  /// many gradients there are.
+  template <view_item Item, class Gradient, class Present, class Absent>
+  static std::size_t for_each_gradient(Item const& item, Gradient const& gradient, Present const& present,
+                                       Absent const& absent) {
+    std::size_t const expected = count_of(item);
     std::size_t given = 0;
     auto const note = [&](auto const& g) { given++ < expected ? void(present(g)) : void(); };
     auto const note_absent = [&] { given++ < expected ? void(absent()) : void(); };
@@ -171,6 +113,18 @@ class view_directory {
     return given;
   }
 
+  void no_gradients() { gradients_.assign(gradients_.size(), strided{}); }
+
+  /// Where the gradient of a view lies that was checked last; `scalar` is -1 where it has none.
+  [[nodiscard]] strided const& gradient(std::size_t view) const { return gradients_[view]; }
+
+  [[nodiscard]] std::string name(std::size_t view) const {
+    std::string text = "parameter " + std::to_string(view);
+    if (view < size() && !entries_[view].label.empty()) text += " ('" + entries_[view].label + "')";
+    return text;
+  }
+
+ private:
   template <class View>
   void check_one(View const& gradient, std::size_t view) {
     using scalar = typename View::non_const_value_type;

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_GROUP_SUMS_HPP
+#define ACCRUE_GROUP_SUMS_HPP
+
+#include <accrue/accumulate/add_microbatch.hpp>
+#include <accrue/accumulate/holding.hpp>
+#include <accrue/core/device_scalars.hpp>
+#include <accrue/finalize/clip_policy.hpp>
+#include <accrue/finalize/summarize.hpp>
+#include <accrue/passes/buffer_views.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <type_traits>
+#include <utility>
+
+namespace accrue {
+
+/// The sums of the open group: takes contributions in, adds what is held when that is due, and knows whether the norm
+/// of what is there was measured on the way.
+template <class Exec, class Recipe, class Set>
+class group_sums {
+  using holding = typename Recipe::holding_type;
+  using clip_type = typename Recipe::clip_type;
+
+ public:
+  using model_type = model<Exec, typename Recipe::summation_type, Set, holding::sets>;
+
+  group_sums(Exec const& exec, Set set, int state_words)
+      : model_(exec, std::move(set), state_words, holding::lent), scalars_(exec) {}
+
+  [[nodiscard]] model_type& model() { return model_; }
+  [[nodiscard]] model_type const& model() const { return model_; }
+  [[nodiscard]] device_scalars<Exec> const& scalars() const { return scalars_; }
+
+  /// Checks a contribution; throws with nothing changed. Contributions of another type that are held go first.
+  template <class Contribution>
+  void check(Exec const& exec, clip_type const& clip, Contribution const& gradient) {
+    if (held_.count() > 0 && add_held_ != &group_sums::template add_held<Contribution>) flush(exec, clip);
+    model_.check(gradient.items, held_.count());
+  }
+
+  /// Takes in the contribution that was checked last. With the `last` one of the group the norm is measured.
+  template <class Contribution>
+  void take(Exec const& exec, clip_type const& clip, Contribution const& gradient, microbatch_weight const& by,
+            bool last) {
+    constexpr bool plain = std::is_null_pointer_v<decltype(microbatch_clip_of(clip))>;
+    add_held_ = &group_sums::template add_held<Contribution>;
+    measured_ = false;
+    if (model_.hold(held_.count(), by.product, plain)) held_.add(by, gradient);
+    if (held_.full() || last) flush(exec, clip, last ? norm_of_group(clip) : norm_request{});
+  }
+
+  /// Adds what is held, so that the sums are those of all microbatches; with a norm that is `wanted` on the way.
+  void flush(Exec const& exec, clip_type const& clip, norm_request const& wanted = {}) {
+    if (held_.count() == 0) return;
+    (this->*add_held_)(exec, clip, wanted);
+    held_.clear();
+    measured_ = static_cast<bool>(wanted);
+  }
+
+  /// The norm that clip and record go by.
+  [[nodiscard]] norm_request norm_of_group(clip_type const& clip) const {
+    group_scalars* const on_device = scalars_.data();
+    return {norm_order{group_clip_of(clip).norm_order()}, &on_device->total, &on_device->workers_gone};
+  }
+  /// Brings the norm of the group to where `norm_of_group` says, if it is not there yet.
+  void settle_norm(Exec const& exec, clip_type const& clip) {
+    flush(exec, clip, norm_of_group(clip));
+    if (!measured_) model_.measure_sums("accrue::finalize::measure", exec, norm_of_group(clip));
+    measured_ = true;
+  }
+
+  /// A summary of the sums over `divisor`, for the user.
+  [[nodiscard]] gradient_summary measure(Exec const& exec, clip_type const& clip, double divisor) {
+    flush(exec, clip);
+    norm_request wanted = norm_of_group(clip);
+    wanted.thoroughly = true;
+    model_.measure_sums("accrue::finalize::measure", exec, wanted);
+    measured_ = false;  // what the pass of the last microbatch left is gone
+    return summarize(exec, wanted.order, divisor, scalars_);
+  }
+
+  /// Views for the next microbatch: in the buffer where nothing has been added to it.
+  [[nodiscard]] auto lend() const {
+    return lent_gradients(model_, model_.any_touched() || held_.count() > 0 ? held_.count() : -1);
+  }
+
+  /// Begins a group.
+  void forget() {
+    held_.clear();
+    measured_ = false;
+    model_.forget_touched();
+  }
+
+ private:
+  template <class Contribution>
+  void add_held(Exec const& exec, clip_type const& clip, norm_request const& wanted) {
+    add_microbatches<Contribution>(exec, model_, scalars_, held_, microbatch_clip_of(clip), wanted);
+  }
+
+  model_type model_;
+  device_scalars<Exec> scalars_;
+  held_contributions<holding::sets> held_;
+  void (group_sums::*add_held_)(Exec const&, clip_type const&, norm_request const&) = nullptr;  ///< by type
+  bool measured_ = false;  ///< the norm of the sums is on the device
+};
+
+}  // namespace accrue
+#endif

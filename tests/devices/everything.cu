@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Every public template on a device's memory. Compiled only: see CMakeLists.txt.
+#include <accrue/accrue.hpp>
+#include <accrue/interop/mdspan.hpp>
+#include <accrue/interop/pointer.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <iostream>
+#include <optional>
+#include <vector>
+
+namespace {
+
+using exec = Kokkos::DefaultExecutionSpace;
+using memory = exec::memory_space;
+using accrue::tokens;
+static_assert(!Kokkos::SpaceAccessibility<Kokkos::HostSpace, memory>::accessible);
+
+template <class Data, class Layout = Kokkos::LayoutRight>
+using view = Kokkos::View<Data, Layout, memory>;
+
+struct reads_norm {
+  template <class Gradient>
+  void operator()(Gradient const& gradient) const {
+    static_cast<void>(gradient.norm());
+  }
+};
+
+/// A model of every scalar, with views of rank 0, 2 and 8, strided ones, and vectors of them.
+struct mixed {
+  view<float**> a;
+  view<double> b;
+  view<accrue::bfloat16********> c;
+  view<Kokkos::complex<float>*, Kokkos::LayoutStride> d;
+  std::vector<view<Kokkos::Experimental::half_t*>> e;
+  view<accrue::float16**, Kokkos::LayoutLeft> f;
+  view<float> loss;
+};
+
+template <class Group, class... Gradients>
+void run(Group& group, exec const& instance, mixed const& m, Gradients const&... gradients) {
+  group.accumulate(instance, accrue::mean_gradient{gradients...}, tokens{1}, accrue::mean_loss{m.loss});
+  group.accumulate(accrue::sum_gradient{gradients...}, tokens{1}, accrue::sum_loss{1.0f});
+  static_cast<void>(group.update(instance));
+  static_cast<void>(group.end_of_data(instance));
+}
+
+}  // namespace
+
+void every_scalar(exec const& instance, mixed const& m) {
+  accrue::accumulator group(
+      instance,
+      accrue::parameter_groups(accrue::parameters(m.a, m.b), accrue::parameters(m.c, m.d), accrue::parameters(m.e, m.f)),
+      accrue::per_token{}, accrue::every{4}, accrue::pad_last{},
+      accrue::on_microbatch(accrue::clip_by_global_norm{.order = 3}),
+      accrue::per_group{accrue::adamw{.amsgrad = true}, accrue::momentum{.nesterov = true},
+                        accrue::with_gradient(reads_norm{})});
+  group.observe(accrue::csv_writer(std::cout));
+  run(group, instance, m, m.a, m.b, m.c, m.d, m.e, m.f);
+  run(group, instance, m, m.a, accrue::no_gradient, std::optional<decltype(m.c)>{m.c}, m.d, m.e, m.f);
+  static_cast<void>(group.measure());
+  static_cast<void>(group.snapshot<0>());
+  static_cast<void>(group.snapshot<1>());
+  static_cast<void>(group.snapshot<2>());
+  group.discard();
+  std::cout << group.ledger() << group.policies();
+}
+
+void every_rule(exec const& instance, mixed const& m) {
+  auto const rule = accrue::per_element(KOKKOS_LAMBDA(float& theta, float g) { theta -= g; });
+  accrue::accumulator own(accrue::parameters(m.a), accrue::weighted{}, accrue::sum_objective{}, accrue::clip_by_value{},
+                          accrue::keep_last{}, rule);
+  own.accumulate(accrue::mean_gradient{m.a}, accrue::weight{0.5});
+  own.change_rule(rule);
+  static_cast<void>(own.update());
+
+  accrue::accumulator wide(accrue::parameters(m.a, m.c, m.d), accrue::per_token{}, accrue::carry_last{},
+                           accrue::on_microbatch(accrue::clip_by_value{}), accrue::widened<double>{}, accrue::adam{});
+  run(wide, instance, m, m.a, m.c, m.d);
+
+  accrue::accumulator plain(accrue::parameters(m.b), accrue::per_microbatch{}, accrue::clip_by_global_norm{},
+                            accrue::sgd{});
+  plain.accumulate(accrue::mean_gradient{m.b});
+  static_cast<void>(plain.update());
+}
+
+void held_and_lent(exec const& instance, mixed const& m) {
+  accrue::accumulator group(instance, accrue::parameters(m.a, m.c, m.d), accrue::per_token{}, accrue::every{8},
+                            accrue::drop_last{}, accrue::clip_by_global_norm{}, accrue::adamw{}, accrue::gather<4>{});
+  run(group, instance, m, m.a, m.c, m.d);
+  auto const [a, c, d] = group.next_gradients();
+  run(group, instance, m, a, c, d);
+}
