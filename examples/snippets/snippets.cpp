@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iostream>
 #include <limits>
+#include <source_location>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -18,8 +19,8 @@ using vector = Kokkos::View<double*, Kokkos::HostSpace>;
 using scalar = Kokkos::View<float, Kokkos::HostSpace>;
 
 /// Ends the program where something does not hold.
-void check(bool holds) {
-  if (!holds) throw std::runtime_error("a snippet does not do what its page says");
+void check(bool holds, std::source_location where = std::source_location::current()) {
+  if (!holds) throw std::runtime_error("line " + std::to_string(where.line()) + " does not do what its page says");
 }
 
 void boundary() {
@@ -270,8 +271,9 @@ void recipe() {
   std::ostringstream out;
   out << group.policies();
   check(out.str() ==
-        "per_token, mean_objective, at_least{tokens=4096}, widened, one_replica, unscaled, late, skip_group, "
-        "on_microbatch{clip=clip_by_value{max_value=1}}, keep_last, sgd{learning_rate=0.5, weight_decay=0}");
+        "per_token, mean_objective, at_least{tokens=4096}, one_at_a_time, widened, one_replica, unscaled, late, "
+        "skip_group, on_microbatch{clip=clip_by_value{max_value=1}}, keep_last, "
+        "sgd{learning_rate=0.5, weight_decay=0}");
 }
 
 void sgd() {

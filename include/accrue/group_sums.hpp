@@ -23,7 +23,7 @@ class group_sums {
   using clip_type = typename Recipe::clip_type;
 
  public:
-  using model_type = model<Exec, typename Recipe::summation_type, Set, holding::sets>;
+  using model_type = accrue::model<Exec, typename Recipe::summation_type, Set, holding::sets>;
 
   group_sums(Exec const& exec, Set set, int state_words)
       : model_(exec, std::move(set), state_words, holding::lent), scalars_(exec) {}
