@@ -47,6 +47,15 @@ struct fifth {
   [[nodiscard]] static int team_size() { return 5; }
 };
 
+/// What kernels see of a table.
+template <class Table>
+std::vector<std::int64_t> on_device(Table const& table) {
+  Kokkos::View<std::int64_t const*, exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const there(
+      table.data(), table.size());
+  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, there);
+  return {host.data(), host.data() + host.extent(0)};
+}
+
 /// Writes numbers, and in the end how many there are.
 struct write_chunk_number {
   std::int64_t* seen;
@@ -68,6 +77,7 @@ struct write_chunk_number {
 }  // namespace
 
 template class accrue::device_table<std::int64_t, exec>;
+template class accrue::device_table<std::int64_t, exec, false>;
 template struct accrue::on_share<write_chunk_number>;
 template struct accrue::in_team<write_chunk_number>;
 
@@ -236,18 +246,36 @@ TEST_CASE("for_each_chunk: every chunk once, and the last worker of all launches
   CHECK(wrong == 0);
 }
 
-TEST_CASE("device_table: kernels see what was set before the upload") {
+TEST_CASE_TEMPLATE("device_table: kernels see what was set before the upload", Table,
+                   accrue::device_table<std::int64_t, exec>, accrue::device_table<std::int64_t, exec, false>) {
   exec const instance;
-  accrue::device_table<std::int64_t, exec> table(instance, "table", {1, 2, 3});
+  Table table(instance, "table", {1, 2, 3}, 2);
   table.set(1, 20);
   table.set(2, 3);
   table.upload(instance);
   CHECK(table[1] == 20);
   CHECK(table.size() == 3);
-  Kokkos::View<std::int64_t const*, exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>> const there(
-      table.data(), 3);
-  auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, there);
-  CHECK(host(0) == 1);
-  CHECK(host(1) == 20);
-  CHECK(host(2) == 3);
+  CHECK(on_device(table) == std::vector<std::int64_t>{1, 20, 3});
+}
+
+TEST_CASE("device_table: contents that come again are found where they were sent") {
+  exec const instance;
+  accrue::device_table<std::int64_t, exec, false> table(instance, "table", {1, 2, 3}, 3);
+  auto const put = [&](std::int64_t first) {
+    table.set(0, first);
+    table.upload(instance);
+    CHECK(on_device(table) == std::vector<std::int64_t>{first, 2, 3});
+    return table.data();
+  };
+  auto const one = put(1), two = put(10), three = put(100);
+  CHECK(one != two);
+  CHECK(two != three);
+  CHECK(put(1) == one);
+  CHECK(put(10) == two);
+  CHECK(put(1000) == three);  // the one that was not used for longest
+  CHECK(put(1) == one);
+  CHECK(put(100) == two);
+  table.set(0, 5);
+  CHECK(table.data() == two);  // until the upload
+  CHECK(table[0] == 5);
 }

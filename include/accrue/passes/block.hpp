@@ -89,7 +89,8 @@ struct block {
     chunks = {exec, "accrue::passes::chunks", std::move(cut)};
     parameters = {exec, "accrue::passes::parameters", std::move(where)};
     sums = {exec, "accrue::passes::sums", std::move(kept)};
-    for (auto& set : gradients) set = {exec, "accrue::passes::gradients", std::vector<strided>(views.size())};
+    for (auto& set : gradients)
+      set = {exec, "accrue::passes::gradients", std::vector<strided>(views.size()), table_versions};
     placements = {exec, "accrue::passes::placements", std::move(places)};
   }
 };

@@ -4,21 +4,27 @@
 
 #include <accrue/core/device_array.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace accrue {
 
+/// How many contents a table that changes keeps on a device: a training loop goes round between a few of them.
+inline constexpr std::size_t table_versions = 4;
+
 /// A small table that the host writes and kernels read.
 ///
-/// Guarantee: entries set before `upload(exec)` are seen by kernels launched on `exec` afterwards.
-/// Cost: on the host nothing. On a device one asynchronous copy, and only when an entry has changed; no fence.
-template <class T, class Exec>
+/// Guarantee: entries set before `upload(exec)` are seen by kernels launched on `exec` afterwards, and by no earlier
+/// one. Cost: on the host nothing. On a device nothing either while the contents are among the last that were sent;
+/// else one asynchronous copy, and a fence where the content that it replaces may still be on its way.
+template <class T, class Exec, bool Direct = runs_on_host_v<Exec>>
 class device_table {
  public:
   device_table() = default;
-  device_table(Exec const& exec, std::string const& label, std::vector<T> entries)
+  device_table(Exec const& exec, std::string const& label, std::vector<T> entries, std::size_t = 1)
       : host_(std::move(entries)), device_(exec, label, host_.size()) {
     device_.write(exec, host_.data());
   }
@@ -30,23 +36,71 @@ class device_table {
   void set(std::size_t i, T const& entry) {
     if (host_[i] == entry) return;
     host_[i] = entry;
-    if constexpr (runs_on_host_v<Exec>) {
-      device_.data()[i] = entry;
-    } else {
-      changed_ = true;
-    }
+    device_.data()[i] = entry;
   }
-
-  void upload([[maybe_unused]] Exec const& exec) {
-    if constexpr (!runs_on_host_v<Exec>) {
-      if (changed_) device_.write(exec, host_.data());
-      changed_ = false;
-    }
-  }
+  void upload(Exec const&) {}
 
  private:
   std::vector<T> host_;
   device_array<T, Exec> device_;
+};
+
+template <class T, class Exec>
+class device_table<T, Exec, false> {
+ public:
+  device_table() = default;
+  /// Cost: allocates as many versions on the device.
+  device_table(Exec const& exec, std::string const& label, std::vector<T> entries, std::size_t versions = 1)
+      : host_(std::move(entries)), versions_(versions) {
+    for (version& each : versions_) each.device = {exec, label, host_.size()};
+    send(exec, versions_[0]);
+  }
+
+  [[nodiscard]] T const* data() const { return versions_[current_].device.data(); }
+  [[nodiscard]] std::size_t size() const { return host_.size(); }
+  [[nodiscard]] T const& operator[](std::size_t i) const { return host_[i]; }
+
+  void set(std::size_t i, T const& entry) {
+    if (host_[i] == entry) return;
+    host_[i] = entry;
+    changed_ = true;
+  }
+
+  void upload(Exec const& exec) {
+    if (!std::exchange(changed_, false)) return;
+    auto const known = std::find_if(versions_.begin(), versions_.end(),
+                                    [&](version const& each) { return each.last_used > 0 && each.sent == host_; });
+    if (known != versions_.end()) {
+      use(*known);
+      return;
+    }
+    version& oldest = *std::min_element(versions_.begin(), versions_.end(),
+                                        [](version const& a, version const& b) { return a.last_used < b.last_used; });
+    if (oldest.last_used > 0) exec.fence("accrue::passes: a table has more contents than are kept");
+    send(exec, oldest);
+  }
+
+ private:
+  struct version {
+    std::vector<T> sent;  ///< stays as it is while it may be on its way
+    device_array<T, Exec> device;
+    std::int64_t last_used = 0;
+  };
+
+  void send(Exec const& exec, version& to) {
+    to.sent = host_;
+    to.device.write(exec, to.sent.data());
+    use(to);
+  }
+  void use(version& now) {
+    now.last_used = ++uses_;
+    current_ = static_cast<std::size_t>(&now - versions_.data());
+  }
+
+  std::vector<T> host_;
+  std::vector<version> versions_;
+  std::size_t current_ = 0;
+  std::int64_t uses_ = 0;
   bool changed_ = false;
 };
 

@@ -17,8 +17,8 @@ class touch_table {
  public:
   touch_table() = default;
   touch_table(Exec const& exec, std::size_t views)
-      : touched_(exec, "accrue::passes::touched", std::vector<std::uint8_t>(views, 0)),
-        keep_(exec, "accrue::passes::keep", std::vector<double>(views, 1.0)) {}
+      : touched_(exec, "accrue::passes::touched", std::vector<std::uint8_t>(views, 0), table_versions),
+        keep_(exec, "accrue::passes::keep", std::vector<double>(views, 1.0), table_versions) {}
 
   [[nodiscard]] bool any() const { return touched_count_ > 0; }
   [[nodiscard]] bool all() const { return touched_count_ == touched_.size(); }
