@@ -19,7 +19,7 @@ class glance {
   [[nodiscard]] bool is(View const& view) const {
     if (data_ != view.data() || type_ != &type_of<View>) return false;
     bool same = true;
-    for (std::size_t r = 0; r < View::rank(); ++r)
+    for (int r = 0; r < static_cast<int>(View::rank()); ++r)
       same = same && axes_[r].extent == static_cast<std::int64_t>(view.extent(r)) &&
              axes_[r].stride == static_cast<std::int64_t>(view.stride(r));
     return same;
@@ -30,7 +30,7 @@ class glance {
   void look_at(View const& view) {
     data_ = view.data();
     type_ = &type_of<View>;
-    for (std::size_t r = 0; r < View::rank(); ++r)
+    for (int r = 0; r < static_cast<int>(View::rank()); ++r)
       axes_[r] = {static_cast<std::int64_t>(view.extent(r)), static_cast<std::int64_t>(view.stride(r))};
   }
 
