@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace {
+namespace devices {
 
 using exec = Kokkos::DefaultExecutionSpace;
 using memory = exec::memory_space;
@@ -44,8 +44,6 @@ void run(Group& group, exec const& instance, mixed const& m, Gradients const&...
   static_cast<void>(group.update(instance));
   static_cast<void>(group.end_of_data(instance));
 }
-
-}  // namespace
 
 void every_scalar(exec const& instance, mixed const& m) {
   accrue::accumulator group(
@@ -91,3 +89,5 @@ void held_and_lent(exec const& instance, mixed const& m) {
   auto const [a, c, d] = group.next_gradients();
   run(group, instance, m, a, c, d);
 }
+
+}  // namespace devices
