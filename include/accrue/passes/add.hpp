@@ -24,25 +24,30 @@ concept weighs_lanes = lane_scalar<B> && requires(Weigh const weigh, lanes<B> co
 };
 
 /// buffer = weighed gradients, or buffer = keep * buffer + weighed gradients, of `N` sets that are contiguous; and the
-/// squares of the new sums where they are measured.
-template <class G, class B, class Weigh, int N, bool Overwrites, bool Measures>
+/// squares of the new sums where they are measured. What is the same for a whole chunk is a flag and no template
+/// parameter: the processor foresees it, and each combination would be compiled again.
+template <class G, class B, class Weigh, int N>
 struct sum_element {
-  static constexpr bool carries = Measures;
-  struct nothing {};
+  static constexpr bool measurable = !is_complex_v<B>;
+  static constexpr bool carries = measurable;
 
   B* buffer;
   real_t<B> keep;
+  bool overwrites;
+  bool streams;  ///< overwritten sums are not read again soon, and too many for the caches
+  bool measures;
   Weigh weigh[N];
   G const* others[N];  ///< from the second on; the first is what is walked over
-  bool streams;        ///< the sums are not read again soon, and too many for the caches
-  std::conditional_t<Measures, square_sum, nothing> squares{};
+  square_sum squares{};
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, G const& gradient) {
     B sum = weigh[0](B(widen(gradient)));
-    if constexpr (!Overwrites) sum += buffer[i] * keep;
+    if (!overwrites) sum += buffer[i] * keep;
     for (int j = 1; j < N; ++j) sum += weigh[j](B(widen(others[j][i])));
     buffer[i] = sum;
-    if constexpr (Measures) squares.add(sum);
+    if constexpr (measurable) {
+      if (measures) squares.add(sum);
+    }
   }
 
 #if ACCRUE_HAS_LANES
@@ -50,16 +55,16 @@ struct sum_element {
                                      G const* gradient) requires(lane_scalar<G>&& weighs_lanes<Weigh, B>) {
     if constexpr (N > 1) fetch_ahead(i, gradient);
     lanes<B> sum = weigh[0](lanes_as<B>(load_lanes(gradient)));
-    if constexpr (!Overwrites) sum += load_lanes(buffer + i) * keep;
+    if (!overwrites) sum += load_lanes(buffer + i) * keep;
     [&]<int... J>(std::integer_sequence<int, J...>) ACCRUE_ALWAYS_INLINE {
       ((sum += weigh[J + 1](lanes_as<B>(load_lanes(others[J + 1] + i)))), ...);
     }
     (std::make_integer_sequence<int, N - 1>{});
-    if (Overwrites && streams)
+    if (streams)
       stream_lanes(sum, buffer + i);
     else
       store_lanes(sum, buffer + i);
-    if constexpr (Measures) squares.add(sum);
+    if (measures) squares.add(sum);
   }
 
  private:
@@ -165,41 +170,29 @@ struct add_chunk {
   template <int N, class Worker>
   [[nodiscard]] KOKKOS_FUNCTION norm_partial add_sets(known const& by, here const& at, int const* sets, bool measures,
                                                       Worker worker) const {
-    return at.overwrites ? walk_sets<N, true>(by, at, sets, measures, worker)
-                         : walk_sets<N, false>(by, at, sets, measures, worker);
-  }
-  template <int N, bool Overwrites, class Worker>
-  [[nodiscard]] KOKKOS_FUNCTION norm_partial walk_sets(known const& by, here const& at, int const* sets, bool measures,
-                                                       Worker worker) const {
+    using visit_type = sum_element<G, B, element_weigh, N>;
     strided const& view = gradients[sets[0]][at.part.view];
     strided const& sum = sums[at.part.view];
-    if constexpr (!is_complex_v<B>) {
-      if (measures && measured.by_squares() && view.contiguous()) {
-        double const squares =
-            walk<G const>(view, at.part, worker, visit_of<N, Overwrites, true>(by, at, sets)).squares.total();
-#if ACCRUE_HAS_LANES
-        if (Worker::alone && Overwrites && streams) fence_streams();
-#endif
-        return squares_hold<B>(squares) ? norm_partial{squares} : measured.thorough_share<B>(sum, at.part, worker);
-      }
-    }
-    walk<G const>(view, at.part, worker, visit_of<N, Overwrites, false>(by, at, sets));
-#if ACCRUE_HAS_LANES
-    if (Worker::alone && Overwrites && streams) fence_streams();
-#endif
-    return measures ? measured.share<B>(sum, at.part, worker) : norm_partial{};
-  }
-  template <int N, bool Overwrites, bool Measures>
-  [[nodiscard]] KOKKOS_FUNCTION auto visit_of(known const& by, here const& at, int const* sets) const {
-    return [&]<int... J>(std::integer_sequence<int, J...>) {
-      return sum_element<G, B, element_weigh, N, Overwrites, Measures>{
-          at.buffer,
-          at.keep,
-          {by.weigh[sets[J]]...},
-          {static_cast<G const*>(gradients[sets[J]][at.part.view].data)...},
-          streams};
+    bool const fused = visit_type::measurable && measures && measured.by_squares() && view.contiguous();
+    bool const past_caches = Worker::alone && at.overwrites && streams;
+    auto const visit = [&]<int... J>(std::integer_sequence<int, J...>) {
+      return visit_type{at.buffer,
+                        at.keep,
+                        at.overwrites,
+                        past_caches,
+                        fused,
+                        {by.weigh[sets[J]]...},
+                        {static_cast<G const*>(gradients[sets[J]][at.part.view].data)...}};
     }
     (std::make_integer_sequence<int, N>{});
+
+    double const squares = walk<G const>(view, at.part, worker, visit).squares.total();
+#if ACCRUE_HAS_LANES
+    if (past_caches) fence_streams();
+#endif
+    if (!measures) return {};
+    if (!fused) return measured.share<B>(sum, at.part, worker);
+    return squares_hold<B>(squares) ? norm_partial{squares} : measured.thorough_share<B>(sum, at.part, worker);
   }
 };
 
