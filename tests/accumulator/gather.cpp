@@ -66,15 +66,13 @@ struct seen {
   friend bool operator==(seen const&, seen const&) = default;
 };
 
-/// Two full groups and a short one, out of a set of memory of its own for every microbatch.
-template <class... Holding>
-seen train(Holding... holding) {
+/// Two full groups and a short one; `gradients(group)` says where each microbatch is written.
+template <class Gradients, class... Holding>
+seen train_into(Gradients const& gradients, Holding... holding) {
   three const model;
   auto group = group_of(model, holding...);
   for (int m = 0; m < 17; ++m) {
-    Kokkos::View<float*> const a("gradient", 1003);
-    matrix const b("gradient", 5, 7);
-    Kokkos::View<accrue::bfloat16*> const c("gradient", 20);
+    auto const [a, b, c] = gradients(group);
     produce(a, m), produce(b, m), produce(c, m);
     group.accumulate(mean_gradient{a, b, c}, accrue::tokens{m % 3 + 1});
     if (group.full()) group.update();
@@ -85,21 +83,15 @@ seen train(Holding... holding) {
   return all;
 }
 
+/// Out of a set of memory of its own for every microbatch.
+template <class... Holding>
+seen train(Holding... holding) {
+  return train_into([](auto&) { return std::tuple(three{}.a, three{}.b, three{}.c); }, holding...);
+}
 /// The same, written where the accumulator says.
 template <class Holding>
 seen train_lent(Holding holding) {
-  three const model;
-  auto group = group_of(model, holding);
-  for (int m = 0; m < 17; ++m) {
-    auto const [a, b, c] = group.next_gradients();
-    produce(a, m), produce(b, m), produce(c, m);
-    group.accumulate(mean_gradient{a, b, c}, accrue::tokens{m % 3 + 1});
-    if (group.full()) group.update();
-  }
-  group.end_of_data();
-  seen all{model.values(), {}};
-  for (accrue::record const& r : group.ledger().records()) all.norms.push_back(r.norm);
-  return all;
+  return train_into([](auto& group) { return group.next_gradients(); }, holding);
 }
 
 using array = Kokkos::View<float*>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lanes must do bit for bit what one number at a time does.
-#include <accrue/core/lanes.hpp>
+#include <accrue/core/lane_memory.hpp>
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>

@@ -193,6 +193,11 @@ TEST_CASE("error: says what, why and the way out, in this order") {
   CHECK_THROWS_AS(throw e, std::runtime_error);
 }
 
+TEST_CASE("joined: one part after the other") {
+  CHECK(accrue::joined({}).empty());
+  CHECK(accrue::joined({"a", std::string("b") + "c", "", "d"}) == "abcd");
+}
+
 TEST_CASE("type_list: visits every type in its order") {
   std::string sizes;
   type_list<char, double, char, float>::for_each(

@@ -70,7 +70,8 @@ using mixed_model = accrue::model<exec, accrue::widened<>, mixed_set>;
 
 }  // namespace
 
-template struct accrue::block<exec, accrue::bfloat16, float, 2>;
+template struct accrue::block<exec, accrue::bfloat16, float>;
+template class accrue::gradient_tables<exec, 2>;
 template class accrue::model<exec, accrue::widened<>, mixed_set>;
 template struct accrue::add_chunk<accrue::bfloat16, float, times<float>, 2>;
 template struct accrue::rule_list<scaled_descent, scaled_descent, scaled_descent>;

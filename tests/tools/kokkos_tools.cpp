@@ -158,6 +158,28 @@ TEST_CASE("where no boundary knows the last microbatch, or somebody looked, the 
   CHECK(labels(during([&] { group.update(); }).launches) == last);
 }
 
+TEST_CASE(
+    "last_contribution: the norm is measured on the way where no boundary knows, and anew if it was not the last") {
+  three_views const model;
+  int const pairs = three_views::scalar_pairs;
+  accrue::accumulator group(model.parameters(), accrue::per_sample{}, accrue::adamw{});
+  auto const launched = [&](auto... facts) {
+    return labels(during([&] {
+                    group.accumulate(model.mean(), accrue::samples{1});
+                    group.accumulate(model.mean(), accrue::samples{3}, facts...);
+                    group.update();
+                  }).launches);
+  };
+  auto const additions = times(2 * pairs, "accrue::accumulate::sum");
+  auto const update = times(pairs, "accrue::update::adamw");
+  CHECK(launched(accrue::last_contribution) == joined(additions, update));
+  CHECK(launched() == joined(joined(additions, times(pairs, "accrue::finalize::measure")), update));
+
+  group.accumulate(model.mean(), accrue::samples{1}, accrue::last_contribution);
+  CHECK(launched() == joined(joined(additions, times(pairs, "accrue::finalize::measure")), update));
+  CHECK(group.ledger().microbatches() == accrue::microbatches{7});
+}
+
 TEST_CASE("the number of views does not change the number of launches, two scalars of gradients do") {
   std::vector<Kokkos::View<float*>> many, gradients;
   for (std::size_t n = 0; n < 20; ++n) {

@@ -13,11 +13,18 @@ namespace accrue {
 template <class Exec>
 inline constexpr bool runs_on_host_v = std::is_same_v<typename Exec::memory_space, Kokkos::HostSpace>;
 
+namespace detail {
+/// Zeroed bytes under a label. One view of bytes below all element types, made in one place, because every type of view
+/// and every place costs compile time.
+template <class Exec>
+[[gnu::noinline]] auto zeroed_bytes(Exec const& exec, std::string const& label, std::size_t size) {
+  return Kokkos::View<unsigned char*, typename Exec::memory_space>(Kokkos::view_alloc(exec, label), size);
+}
+}  // namespace detail
+
 /// Zeroed elements in the memory of an execution space, under a label, shared by copies as a view's are.
 ///
 /// Order: zeroed on the instance that is given, without a fence of it.
-///
-/// One view of bytes below all element types, because every type of view costs a second of compile time.
 template <class T, class Exec>
 class device_array {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -26,7 +33,7 @@ class device_array {
  public:
   device_array() = default;
   device_array(Exec const& exec, std::string const& label, std::size_t size)
-      : bytes_(Kokkos::view_alloc(exec, label), size * sizeof(T)),
+      : bytes_(detail::zeroed_bytes(exec, label, size * sizeof(T))),
         data_(reinterpret_cast<T*>(bytes_.data())),
         size_(size) {}
 

@@ -2,11 +2,19 @@
 #ifndef ACCRUE_CORE_ERROR_HPP
 #define ACCRUE_CORE_ERROR_HPP
 
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace accrue {
+
+/// The parts one after the other: what errors are written with, where chains of + would be compiled at every place.
+[[nodiscard]] inline std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (std::string_view const part : parts) text.append(part);
+  return text;
+}
 
 /// What accrue throws: says what is wrong, why it matters, and the way out.
 ///
@@ -15,15 +23,7 @@ namespace accrue {
 class error : public std::runtime_error {
  public:
   error(std::string_view what, std::string_view why, std::string_view way_out)
-      : std::runtime_error(join(what, why, way_out)) {}
-
- private:
-  static std::string join(std::string_view what, std::string_view why, std::string_view way_out) {
-    std::string text;
-    text.reserve(what.size() + why.size() + way_out.size() + 4);
-    text.append(what).append("; ").append(why).append("; ").append(way_out);
-    return text;
-  }
+      : std::runtime_error(joined({what, "; ", why, "; ", way_out})) {}
 };
 
 }  // namespace accrue

@@ -33,6 +33,16 @@ class weight {
   double value_ = 0.0;
 };
 
+/// Says that a microbatch is the last of its group, where no boundary can know: its pass then measures the norm as
+/// well.
+///
+/// It is a hint, which saves one read of the sums: whatever comes after it is counted and measured like the rest.
+/// Example: `group.accumulate(accrue::mean_gradient{g}, accrue::tokens{512}, accrue::last_contribution);`
+struct last_contribution_t {
+  explicit last_contribution_t() = default;
+};
+inline constexpr last_contribution_t last_contribution{};
+
 /// What a microbatch says of itself beside its gradients. A count that was not given reads 0.
 struct microbatch_facts {
   accrue::samples samples;
@@ -41,12 +51,14 @@ struct microbatch_facts {
   accrue::positions positions;
   accrue::weight weight;
   bool declares_nothing = false;  ///< `samples{0}` or `tokens{0}` was given: the microbatch is ignored
+  bool last = false;              ///< `last_contribution` was given
 
   constexpr void take(accrue::samples n) { samples = n, declares_nothing = declares_nothing || n.value() == 0; }
   constexpr void take(accrue::tokens n) { tokens = n, declares_nothing = declares_nothing || n.value() == 0; }
   constexpr void take(accrue::ignored_tokens n) { ignored_tokens = n; }
   constexpr void take(accrue::positions n) { positions = n; }
   constexpr void take(accrue::weight w) { weight = w; }
+  constexpr void take(last_contribution_t) { last = true; }
   template <class Loss>
   constexpr void take(Loss const&) {}  // a loss is no count
 };
@@ -129,7 +141,7 @@ void refuse_bad_loss([[maybe_unused]] Fact const& fact) {
 }
 
 template <class Fact>
-concept microbatch_fact = counting_fact<Fact> || loss_fact<Fact>;
+concept microbatch_fact = counting_fact<Fact> || loss_fact<Fact> || std::same_as<Fact, last_contribution_t>;
 
 template <class Wanted, class... Facts>
 inline constexpr bool has_fact = (std::same_as<Wanted, Facts> || ...);

@@ -7,7 +7,6 @@
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
 
 // The vector types of g++ and clang; nvcc and hipcc compile the host's loops element by element.
@@ -40,10 +39,6 @@ template <class T>
 inline constexpr bool is_lanes_v = false;
 template <class Real>
 inline constexpr bool is_lanes_v<lanes<Real>> = true;
-
-/// What can be loaded into lanes.
-template <class T>
-concept lane_scalar = (ACCRUE_HAS_LANES == 1) && gradient_scalar<T> && !is_complex_v<T>;
 
 #if ACCRUE_HAS_LANES
 
@@ -110,20 +105,7 @@ namespace detail {
 using floats = lanes<float>::native;
 using doubles = lanes<double>::native;
 typedef float quarter __attribute__((vector_size(16)));  // four floats
-typedef std::uint32_t words __attribute__((vector_size(register_bytes)));
-typedef std::uint16_t half8 __attribute__((vector_size(16)));
 inline constexpr bool wide_registers = register_bytes == 32;
-
-template <class Register>
-[[nodiscard]] ACCRUE_ALWAYS_INLINE inline Register load_register(void const* from) {
-  Register loaded;
-  std::memcpy(&loaded, from, sizeof loaded);
-  return loaded;
-}
-template <class Register>
-ACCRUE_ALWAYS_INLINE inline void store_register(Register const& x, void* to) {
-  std::memcpy(to, &x, sizeof x);
-}
 
 // g++ has no vector form of sqrt, and takes conversions between float and double apart; its builtins do not.
 [[nodiscard]] ACCRUE_ALWAYS_INLINE inline floats root_of_register(floats x) {
@@ -173,144 +155,7 @@ ACCRUE_ALWAYS_INLINE inline void store_register(Register const& x, void* to) {
 #endif
 }
 
-/// 16-bit numbers, each in the lower half of a word, as floats; the bits that `widened` gives one by one.
-template <class Format>
-[[nodiscard]] ACCRUE_ALWAYS_INLINE inline floats widened_words(words narrow) {
-  if constexpr (Format::exponent_bits == format::binary32::exponent_bits) {
-    return reinterpret_cast<floats>(narrow << 16);
-  } else {
-    constexpr int shift = format::binary32::fraction_bits - Format::fraction_bits;
-    constexpr std::uint32_t infinity = infinity_bits<std::uint32_t, Format> << shift;
-    constexpr std::uint32_t rebias = std::uint32_t(exponent_bias<format::binary32> - exponent_bias<Format>)
-                                     << format::binary32::fraction_bits;
-    constexpr std::uint32_t smallest_normal = 1u << format::binary32::fraction_bits;
-    words const magnitude = (narrow & 0x7fffu) << shift;
-    words const subnormal = reinterpret_cast<words>(magnitude < smallest_normal);
-    words const not_finite = reinterpret_cast<words>(magnitude >= infinity);
-    floats const offset = reinterpret_cast<floats>(subnormal & (smallest_normal + rebias));
-    floats const value = reinterpret_cast<floats>(magnitude + rebias + (subnormal & smallest_normal)) - offset;
-    words const bits = reinterpret_cast<words>(value) | (not_finite & infinity_bits<std::uint32_t, format::binary32>);
-    return reinterpret_cast<floats>(bits | ((narrow & 0x8000u) << 16));
-  }
-}
-
-/// Floats as 16-bit numbers, each in the lower half of a word; the bits that `narrowed` gives one by one.
-template <class Format>
-[[nodiscard]] ACCRUE_ALWAYS_INLINE inline words narrowed_words(floats wide) {
-  constexpr int shift = format::binary32::fraction_bits - Format::fraction_bits;
-  constexpr int rebias = exponent_bias<format::binary32> - exponent_bias<Format>;
-  constexpr std::uint32_t infinity = infinity_bits<std::uint32_t, Format>;
-  constexpr std::uint32_t quiet = 1u << (Format::fraction_bits - 1);
-  constexpr std::uint32_t wide_infinity = infinity_bits<std::uint32_t, format::binary32>;
-  constexpr std::uint32_t overflow = ((1u << Format::exponent_bits) - 1u + std::uint32_t(rebias))
-                                     << format::binary32::fraction_bits;
-  words const bits = reinterpret_cast<words>(wide);
-  words const magnitude = bits & 0x7fffffffu;
-  words const even = (magnitude >> shift) & 1u;
-  words result =
-      (magnitude - (std::uint32_t(rebias) << format::binary32::fraction_bits) + ((1u << (shift - 1)) - 1u) + even) >>
-      shift;
-  if constexpr (rebias != 0) {
-    // A float whose unit in the last place is that of the subnormal numbers rounds them as it adds them up.
-    constexpr std::uint32_t smallest_normal = std::uint32_t(rebias + 1) << format::binary32::fraction_bits;
-    constexpr std::uint32_t unit = std::uint32_t(rebias + 1 + shift) << format::binary32::fraction_bits;
-    floats const rounded = reinterpret_cast<floats>(magnitude) + bits_as<float>(unit);
-    result = magnitude < smallest_normal ? reinterpret_cast<words>(rounded) - unit : result;
-  }
-  result = magnitude >= overflow ? words{} + infinity : result;
-  words const payload = (magnitude & (wide_infinity ^ 0x7fffffffu)) >> shift;
-  result = magnitude > wide_infinity ? payload | infinity | quiet : result;
-  return result | ((bits >> 16) & 0x8000u);
-}
-
 }  // namespace detail
-
-/// Eight elements in the scalar that they are summed in: float for 16 bits, else their own. Guarantee: exact.
-template <lane_scalar T>
-[[nodiscard]] ACCRUE_ALWAYS_INLINE inline lanes<accumulation_scalar_t<T>> load_lanes(T const* from) {
-  lanes<accumulation_scalar_t<T>> loaded;
-  if constexpr (detail::sixteen_bit<T>) {
-    using storage = typename detail::half_storage<T>::type;
-    using form = typename storage::format_type;
-    auto const halves = detail::load_register<detail::half8>(from);
-    using words = detail::words;
-    if constexpr (detail::wide_registers) {
-      loaded.part[0] = detail::widened_words<form>(__builtin_convertvector(halves, words));
-    } else {
-      detail::half8 const zero{};
-      loaded.part[0] = detail::widened_words<form>(
-          reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 0, 8, 1, 9, 2, 10, 3, 11)));
-      loaded.part[1] = detail::widened_words<form>(
-          reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 4, 12, 5, 13, 6, 14, 7, 15)));
-    }
-  } else {
-    using native = typename lanes<T>::native;
-    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
-      ((loaded.part[I] = detail::load_register<native>(from + I * lanes<T>::per_register)), ...);
-    }
-    (std::make_index_sequence<lanes<T>::registers>{});
-  }
-  return loaded;
-}
-
-/// Stores eight elements, in one rounding where `T` has 16 bits.
-template <lane_scalar T>
-ACCRUE_ALWAYS_INLINE inline void store_lanes(lanes<accumulation_scalar_t<T>> const& x, T* to) {
-  if constexpr (detail::sixteen_bit<T>) {
-    using form = typename detail::half_storage<T>::type::format_type;
-    if constexpr (detail::wide_registers) {
-      detail::store_register(__builtin_convertvector(detail::narrowed_words<form>(x.part[0]), detail::half8), to);
-    } else {
-      auto const low = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[0]));
-      auto const high = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[1]));
-      detail::store_register(__builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14), to);
-    }
-  } else {
-    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
-      (detail::store_register(x.part[I], to + I * lanes<T>::per_register), ...);
-    }
-    (std::make_index_sequence<lanes<T>::registers>{});
-  }
-}
-
-namespace detail {
-template <class Register, class T>
-ACCRUE_ALWAYS_INLINE inline void stream_register(Register const& x, T* to) {
-#if __has_builtin(__builtin_nontemporal_store)
-  __builtin_nontemporal_store(x, reinterpret_cast<Register*>(to));
-#elif defined(__AVX__)
-  if constexpr (sizeof(T) == sizeof(float))
-    __builtin_ia32_movntps256(to, x);
-  else
-    __builtin_ia32_movntpd256(to, x);
-#elif defined(__SSE2__)
-  if constexpr (sizeof(T) == sizeof(float))
-    __builtin_ia32_movntps(to, x);
-  else
-    __builtin_ia32_movntpd(to, x);
-#else
-  store_register(x, to);
-#endif
-}
-}  // namespace detail
-
-/// Stores eight elements past the caches, for memory that is not read again soon: the line is not read to be written.
-///
-/// Order: `fence_streams` before another thread reads. The address must be a multiple of `register_bytes`.
-template <std::floating_point T>
-ACCRUE_ALWAYS_INLINE inline void stream_lanes(lanes<T> const& x, T* to) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
-    (detail::stream_register(x.part[I], to + I * lanes<T>::per_register), ...);
-  }
-  (std::make_index_sequence<lanes<T>::registers>{});
-}
-inline void fence_streams() {
-#if defined(__SSE2__)
-  __builtin_ia32_sfence();
-#else
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
-#endif
-}
 
 /// The same numbers in another real type, rounded to the nearest.
 template <class To, class From>

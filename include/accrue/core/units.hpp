@@ -35,6 +35,13 @@ struct updates {
 };
 }  // namespace unit
 
+namespace detail {
+[[noreturn]] inline void refuse_overflow(std::string_view what, std::string_view unit) {
+  throw error(joined({"accrue: a ", what, " of ", unit, " exceeds 63 bits"}), "the exact total would be lost",
+              "check the counts that are handed over");
+}
+}  // namespace detail
+
 /// An exact count whose unit is part of its type: `tokens{512}` is no `samples` and no number.
 ///
 /// Guarantee: never negative, never rounded; a sum or product that does not fit into 63 bits is an error.
@@ -84,7 +91,7 @@ class count {
   static constexpr std::int64_t checked(Integer value) {
     if constexpr (std::signed_integral<Integer>) {
       if (value < 0)
-        throw error("accrue: " + std::to_string(value) + ' ' + std::string(Unit::name) + ": a count is not negative",
+        throw error(joined({"accrue: ", std::to_string(value), " ", Unit::name, ": a count is not negative"}),
                     "counts are numbers of things that happened", "give 0 or more");
     } else {
       if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) overflow("value");
@@ -92,10 +99,7 @@ class count {
     return static_cast<std::int64_t>(value);
   }
 
-  [[noreturn]] static void overflow(char const* what) {
-    throw error(std::string("accrue: a ") + what + " of " + std::string(Unit::name) + " exceeds 63 bits",
-                "the exact total would be lost", "check the counts that are handed over");
-  }
+  [[noreturn]] static void overflow(char const* what) { detail::refuse_overflow(what, Unit::name); }
 
   std::int64_t value_ = 0;
 };

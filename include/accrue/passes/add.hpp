@@ -2,8 +2,9 @@
 #ifndef ACCRUE_PASSES_ADD_HPP
 #define ACCRUE_PASSES_ADD_HPP
 
+#include <accrue/core/lane_memory.hpp>
 #include <accrue/core/scalar.hpp>
-#include <accrue/passes/block.hpp>
+#include <accrue/passes/gradient_tables.hpp>
 #include <accrue/passes/launch.hpp>
 #include <accrue/passes/measure.hpp>
 
@@ -13,9 +14,6 @@
 #include <utility>
 
 namespace accrue {
-
-/// Which views of a launch are touched for the first time in their group, and so overwritten instead of added to.
-enum class first_touch : std::int32_t { none, all, some };
 
 /// A weighing that takes lanes as it takes elements.
 template <class Weigh, class B>

@@ -3,7 +3,7 @@
 #define ACCRUE_PASSES_APPLY_HPP
 
 #include <accrue/core/decision.hpp>
-#include <accrue/core/lanes.hpp>
+#include <accrue/core/lane_memory.hpp>
 #include <accrue/core/scalar.hpp>
 #include <accrue/passes/block.hpp>
 #include <accrue/passes/launch.hpp>

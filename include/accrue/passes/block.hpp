@@ -10,17 +10,10 @@
 #include <accrue/passes/launch.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <array>
 #include <cstdint>
 #include <vector>
 
 namespace accrue {
-
-/// One view of the model as a pass sees it.
-struct view_entry {
-  strided parameter;
-  std::int32_t group;  ///< of parameters that share a rule
-};
 
 /// Where the buffer keeps a view, and the group of parameters whose rule changes it.
 struct placement {
@@ -29,11 +22,29 @@ struct placement {
   friend bool operator==(placement const&, placement const&) = default;
 };
 
+/// The views of a block as they are entered one by one, before anything is allocated.
+struct block_plan {
+  std::vector<strided> parameters;
+  std::vector<std::int64_t> sizes;
+  std::vector<placement> placements;
+  std::int64_t words = 0;  ///< elements of the buffer, every view aligned to 64 bytes
+
+  [[nodiscard]] std::size_t views() const { return parameters.size(); }
+  /// `group` is that of parameters that share a rule; `bytes` are those of an element of the buffer.
+  void add(strided const& parameter, std::int32_t group, std::int64_t bytes) {
+    std::int64_t const align = 64 / bytes;
+    parameters.push_back(parameter);
+    sizes.push_back(parameter.size);
+    placements.push_back({words, group});
+    words += (parameter.size + align - 1) / align * align;
+  }
+};
+
 /// All parameters of one scalar type: their buffer and optimizer state in one aligned arena, and the tables that let
 /// one launch handle them all.
 ///
-/// `Sets` sets of gradients are added in one pass. Where gradients are lent, the arena has room for them as well.
-template <class Exec, class P, class B, int Sets>
+/// Where gradients are lent, the arena has room for them as well.
+template <class Exec, class P, class B>
 struct block {
   using parameter_scalar = P;
   using buffer_scalar = B;
@@ -47,8 +58,6 @@ struct block {
   device_table<chunk, Exec> chunks;
   device_table<share, Exec> shares;  ///< one for each thread of a host
   device_table<strided, Exec> parameters;
-  device_table<strided, Exec> sums;                         ///< the buffer's part of each view
-  std::array<device_table<strided, Exec>, Sets> gradients;  ///< of the contributions that are not added yet
   device_table<placement, Exec> placements;
 
   [[nodiscard]] chunk_list list() const {
@@ -67,31 +76,19 @@ struct block {
   }
 
   /// Lays out the arena. Cost: allocates; the state begins at zero, the buffer needs no clearing.
-  void lay_out(Exec const& exec, std::vector<view_entry> const& views, int words_of_state, int sets_lent) {
+  void lay_out(Exec const& exec, block_plan plan, int words_of_state, int sets_lent) {
     state_words = words_of_state;
-    constexpr std::int64_t align = 64 / static_cast<std::int64_t>(sizeof(B));
-    std::vector<std::int64_t> sizes;
-    std::vector<placement> places;
-    std::vector<strided> where;
-    for (view_entry const& view : views) {
-      sizes.push_back(view.parameter.size);
-      places.push_back({words_apart, view.group});
-      where.push_back(view.parameter);
-      words_apart += (view.parameter.size + align - 1) / align * align;
-    }
+    words_apart = plan.words;
     arena = {exec, "accrue::buffer_and_state", static_cast<std::size_t>(words_apart * (1 + state_words + sets_lent))};
-    std::vector<strided> kept(views.size());
-    for (std::size_t v = 0; v < views.size(); ++v)
-      kept[v] = run_of(arena.data() + places[v].begin, sizes[v], scalar_id<B>());
-
-    std::vector<chunk> cut = cut_into_chunks(sizes);
+    std::vector<chunk> cut = cut_into_chunks(plan.sizes);
     shares = {exec, "accrue::passes::shares", cut_into_shares(cut, runs_on_host_v<Exec> ? exec.concurrency() : 1)};
     chunks = {exec, "accrue::passes::chunks", std::move(cut)};
-    parameters = {exec, "accrue::passes::parameters", std::move(where)};
-    sums = {exec, "accrue::passes::sums", std::move(kept)};
-    for (auto& set : gradients)
-      set = {exec, "accrue::passes::gradients", std::vector<strided>(views.size()), table_versions};
-    placements = {exec, "accrue::passes::placements", std::move(places)};
+    parameters = {exec, "accrue::passes::parameters", std::move(plan.parameters)};
+    placements = {exec, "accrue::passes::placements", std::move(plan.placements)};
+  }
+  /// The buffer's part of a view of `size` elements.
+  [[nodiscard]] strided sum(std::size_t view) const {
+    return run_of(lent(-1, static_cast<std::int64_t>(view)), parameters[view].size, scalar_id<B>());
   }
 };
 

@@ -14,55 +14,50 @@
 
 namespace accrue {
 
-/// The buffer's part of the I-th item: a view, or a vector of views, with the extents of the parameters.
-template <std::size_t I, class Model>
-[[nodiscard]] auto sums_of(Model const& model) {
+/// The I-th item of a set in the arena as views of rank and scalar `View`, one or a vector of them as the item is. Set
+/// -1 is the buffer, the others are those that are lent.
+template <std::size_t I, class View, class Model>
+[[nodiscard]] auto item_in_arena(Model const& model, int set) {
   using item = std::tuple_element_t<I, typename Model::items_type>;
-  using scalar = typename view_of_t<item>::non_const_value_type;
-  auto const& from = model.template block_of<scalar>();
-  using buffer_scalar = typename std::remove_cvref_t<decltype(from)>::buffer_scalar;
-  using view = sum_view<buffer_scalar, view_of_t<item>::rank(), typename Model::memory_space>;
-
+  auto const& from = model.template block_of<typename view_of_t<item>::non_const_value_type>();
   std::size_t number = model.template first_view<I>();
   auto const next = [&] {
     directory_entry const& entry = model.directory()[number++];
-    return view(from.lent(-1, static_cast<std::int64_t>(entry.local)),
-                layout_as<Kokkos::LayoutStride>(packed(entry.shape, entry.order)));
+    return View(from.lent(set, static_cast<std::int64_t>(entry.local)),
+                layout_as<typename View::array_layout>(packed(entry.shape, entry.order)));
   };
   if constexpr (Kokkos::is_view_v<item>) {
     return next();
   } else {
-    std::vector<view> all;
+    std::vector<View> all;
     for (std::size_t n = std::get<I>(model.set().items).size(); n > 0; --n) all.push_back(next());
     return all;
   }
 }
 
+/// The scalar that the I-th item is summed in.
+template <std::size_t I, class Model>
+using sum_scalar_t = typename std::remove_cvref_t<
+    decltype(std::declval<Model const&>()
+                 .template block_of<typename view_of_t<
+                     std::tuple_element_t<I, typename Model::items_type>>::non_const_value_type>())>::buffer_scalar;
+
+/// The buffer's part of the I-th item, with the extents of the parameters.
+template <std::size_t I, class Model>
+[[nodiscard]] auto sums_of(Model const& model) {
+  using parameter = view_of_t<std::tuple_element_t<I, typename Model::items_type>>;
+  return item_in_arena<I, sum_view<sum_scalar_t<I, Model>, parameter::rank(), typename Model::memory_space>>(model, -1);
+}
+
 /// The I-th item of a set of gradients that the model lends, as the producer of gradients wants it: views of the
-/// buffer's scalar with the parameter's layout. Set -1 is the buffer itself.
+/// buffer's scalar with the parameter's layout.
 template <std::size_t I, class Model>
 [[nodiscard]] auto lent_item(Model const& model, int set) {
-  using item = std::tuple_element_t<I, typename Model::items_type>;
-  using parameter = view_of_t<item>;
-  auto const& from = model.template block_of<typename parameter::non_const_value_type>();
-  using buffer_scalar = typename std::remove_cvref_t<decltype(from)>::buffer_scalar;
-  using layout = typename parameter::array_layout;
-  using view = Kokkos::View<typename detail::with_pointers<buffer_scalar, parameter::rank()>::type, layout,
-                            typename Model::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
-  std::size_t number = model.template first_view<I>();
-  auto const next = [&] {
-    directory_entry const& entry = model.directory()[number++];
-    return view(from.lent(set, static_cast<std::int64_t>(entry.local)),
-                layout_as<layout>(packed(entry.shape, entry.order)));
-  };
-  if constexpr (Kokkos::is_view_v<item>) {
-    return next();
-  } else {
-    std::vector<view> all;
-    for (std::size_t n = std::get<I>(model.set().items).size(); n > 0; --n) all.push_back(next());
-    return all;
-  }
+  using parameter = view_of_t<std::tuple_element_t<I, typename Model::items_type>>;
+  using view = Kokkos::View<typename detail::with_pointers<sum_scalar_t<I, Model>, parameter::rank()>::type,
+                            typename parameter::array_layout, typename Model::memory_space,
+                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  return item_in_arena<I, view>(model, set);
 }
 
 /// A whole set of them, in the order of the parameters.

@@ -9,6 +9,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 namespace accrue {
 
@@ -53,7 +54,25 @@ struct on_share {
     for (std::int64_t c = list.shares[s].begin; c < list.shares[s].end; ++c) body(known, c, lone_worker{});
     if (body.gate.last_one_out()) body.leave(lone_worker{});
   }
+  static void run(void const* pass, std::int64_t s) { (*static_cast<on_share const*>(pass))(s); }
 };
+
+/// Any of them, as the host launches it: behind a pointer, so that Kokkos's launch is compiled once for all passes.
+struct any_on_share {
+  void (*run)(void const* pass, std::int64_t share);
+  void const* pass;
+  KOKKOS_FUNCTION void operator()(std::int64_t s) const { run(pass, s); }
+};
+
+/// Launches a pass on the threads of a host; it is done when this returns.
+template <class Exec>
+void launch_on_host(std::string const& label, Exec const& exec, std::int64_t shares, any_on_share const& pass) {
+  using policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
+  Kokkos::parallel_for(label, policy(exec, 0, shares), pass);
+#if defined(KOKKOS_ENABLE_HPX)
+  if constexpr (std::is_same_v<Exec, Kokkos::Experimental::HPX>) exec.fence(label);  // the one that returns before
+#endif
+}
 
 /// Runs a body on a team of device threads, for one chunk.
 template <class Body>
@@ -72,7 +91,8 @@ struct in_team {
   }
 };
 
-/// Launches a body over all chunks of a list: one kernel, on the given instance, without a fence.
+/// Launches a body over all chunks of a list: one kernel, on the given instance, without a fence but where a host
+/// works asynchronously, as with HPX.
 ///
 /// The body has `enter()`, what a worker finds out once; `body(what enter gave, chunk number, worker)`; a `gate`; and
 /// `leave(worker)` for the last worker of the pass.
@@ -80,8 +100,8 @@ template <class Exec, class Body>
 void for_each_chunk(std::string const& label, Exec const& exec, chunk_list const& list, Body const& body) {
   if (list.chunk_count == 0 && body.gate.expected == 0) return;
   if constexpr (runs_on_host_v<Exec>) {
-    using policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
-    Kokkos::parallel_for(label, policy(exec, 0, list.share_count), on_share<Body>{body, list});
+    on_share<Body> const pass{body, list};
+    launch_on_host(label, exec, list.share_count, {&on_share<Body>::run, &pass});
   } else {
     using policy = Kokkos::TeamPolicy<Exec, Kokkos::IndexType<std::int64_t>>;
     auto const teams = static_cast<int>(list.workers<Exec>());

@@ -2,7 +2,7 @@
 #ifndef ACCRUE_PASSES_MEASURE_HPP
 #define ACCRUE_PASSES_MEASURE_HPP
 
-#include <accrue/core/lanes.hpp>
+#include <accrue/core/lane_memory.hpp>
 #include <accrue/core/norm.hpp>
 #include <accrue/core/scalar.hpp>
 #include <accrue/passes/launch.hpp>
@@ -114,6 +114,15 @@ struct merge_partials {
   [[nodiscard]] KOKKOS_FUNCTION value_type& reference() const { return *total; }
   [[nodiscard]] KOKKOS_FUNCTION result_view_type view() const { return result_view_type(total); }
   [[nodiscard]] KOKKOS_FUNCTION bool references_scalar() const { return true; }
+};
+
+/// A norm that a pass is to measure on the way, and where its total goes on the device.
+struct norm_request {
+  norm_order order{};
+  norm_partial* total = nullptr;
+  std::int64_t* workers_gone = nullptr;  ///< see exit_gate
+  bool thoroughly = false;               ///< with the largest modulus
+  explicit operator bool() const { return total != nullptr; }
 };
 
 /// What a pass that measures needs: the norm, and where its parts go, one for each chunk of the model.

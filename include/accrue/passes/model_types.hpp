@@ -14,11 +14,11 @@ namespace accrue {
 
 namespace detail {
 
-template <class Exec, class Summation, class Scalars, int Sets>
+template <class Exec, class Summation, class Scalars>
 struct blocks;
-template <class Exec, class Summation, class... Ps, int Sets>
-struct blocks<Exec, Summation, type_list<Ps...>, Sets> {
-  using type = std::tuple<block<Exec, Ps, typename Summation::template buffer_scalar<Ps>, Sets>...>;
+template <class Exec, class Summation, class... Ps>
+struct blocks<Exec, Summation, type_list<Ps...>> {
+  using type = std::tuple<block<Exec, Ps, typename Summation::template buffer_scalar<Ps>>...>;
 };
 
 /// Types of the same bits are one to a kernel, as they are to `scalar_id`: accrue's 16-bit types stand for Kokkos's.
@@ -54,8 +54,8 @@ struct gradient_scalars<P, parameter_set<Sizes, Items...>, Contribution<Gradient
 }  // namespace detail
 
 /// One block for each scalar type of the parameters.
-template <class Exec, class Summation, class Scalars, int Sets>
-using blocks_of = typename detail::blocks<Exec, Summation, Scalars, Sets>::type;
+template <class Exec, class Summation, class Scalars>
+using blocks_of = typename detail::blocks<Exec, Summation, Scalars>::type;
 
 /// The scalars that the parameters of a set are summed in.
 template <class Summation, class Set>

@@ -39,31 +39,26 @@ class view_directory {
   }
 
   template <class View>
-  directory_entry& enter(View const& view, std::size_t block, std::size_t local) {
+  strided const& enter(View const& view, std::size_t block, std::size_t local) {
     using scalar = typename View::non_const_value_type;
-    view_shape const shape = shape_of(view);
-    index_order const order = order_in_memory(shape);
-    entries_.push_back({block, local, local, shape, order, fold(shape, order, view.data(), scalar_id<scalar>()),
-                        sizeof(scalar), view.label()});
-    gradients_.emplace_back();
-    return entries_.back();
+    return enter(shape_of(view), view.data(), scalar_id<scalar>(), sizeof(scalar), view.label(), block, local);
   }
 
   /// Every element has memory, and one place in it: a shared tensor is named once, and gets the sum of its gradients.
   void refuse_bad_storage() const {
     for (std::size_t a = 0; a < size(); ++a) {
       if (entries_[a].storage.data == nullptr && entries_[a].storage.size > 0)
-        throw error("accrue::parameters: " + name(a) + " was never allocated", "there is nothing to update",
+        throw error(joined({"accrue::parameters: ", name(a), " was never allocated"}), "there is nothing to update",
                     "construct the view with a label and extents");
       if (repeats_elements(entries_[a].storage))
-        throw error("accrue::parameters: " + name(a) + " has several indices for one element",
+        throw error(joined({"accrue::parameters: ", name(a), " has several indices for one element"}),
                     "its gradient has no single place to go", "pass the view of the stored elements");
     }
     for (std::size_t a = 0; a < size(); ++a) {
       for (std::size_t b = a + 1; b < size(); ++b) {
         if (share_elements(entries_[a].storage, entries_[a].element_bytes, entries_[b].storage,
                            entries_[b].element_bytes))
-          throw error("accrue::parameters: " + name(a) + " and " + name(b) + " share storage",
+          throw error(joined({"accrue::parameters: ", name(a), " and ", name(b), " share storage"}),
                       "it would be counted twice in the norm and updated twice",
                       "name it once and hand over the sum of its gradients");
       }
@@ -76,11 +71,13 @@ class view_directory {
     std::size_t const first = view;
     std::size_t const expected = count_of(parameter);
     std::size_t const given = for_each_gradient(
-        parameter, gradient, [&](auto const& g) { check_one(g, view++); }, [&] { gradients_[view++] = strided{}; });
-    if (given != expected)
-      throw error("accrue: " + std::to_string(given) + " gradients for " + std::to_string(expected) +
-                      " parameters, from " + name(first),
-                  "each parameter has one gradient", "leave a std::optional empty where there is none");
+        parameter, gradient,
+        [&]<class View>(View const& g) {
+          using element = typename View::non_const_value_type;
+          check_one(shape_of(g), const_cast<element*>(g.data()), scalar_id<element>(), view++);
+        },
+        [&] { gradients_[view++] = strided{}; });
+    if (given != expected) refuse_count(given, expected, first);
   }
 
   /// How many views an item has.
@@ -119,34 +116,47 @@ class view_directory {
   [[nodiscard]] strided const& gradient(std::size_t view) const { return gradients_[view]; }
 
   [[nodiscard]] std::string name(std::size_t view) const {
-    std::string text = "parameter " + std::to_string(view);
-    if (view < size() && !entries_[view].label.empty()) text += " ('" + entries_[view].label + "')";
-    return text;
+    std::string const number = std::to_string(view);
+    if (view >= size() || entries_[view].label.empty()) return joined({"parameter ", number});
+    return joined({"parameter ", number, " ('", entries_[view].label, "')"});
   }
 
  private:
-  template <class View>
-  void check_one(View const& gradient, std::size_t view) {
-    using scalar = typename View::non_const_value_type;
+  strided const& enter(view_shape const& shape, void* data, std::int32_t scalar, std::size_t element_bytes,
+                       std::string label, std::size_t block, std::size_t local) {
+    index_order const order = order_in_memory(shape);
+    entries_.push_back(
+        {block, local, local, shape, order, fold(shape, order, data, scalar), element_bytes, std::move(label)});
+    gradients_.emplace_back();
+    return entries_.back().storage;
+  }
+
+  [[noreturn]] void refuse_count(std::size_t given, std::size_t expected, std::size_t first) const {
+    throw error(joined({"accrue: ", std::to_string(given), " gradients for ", std::to_string(expected),
+                        " parameters, from ", name(first)}),
+                "each parameter has one gradient", "leave a std::optional empty where there is none");
+  }
+
+  /// Not a template: the same for every type of view, so that it is compiled once.
+  void check_one(view_shape const& shape, void* data, std::int32_t scalar, std::size_t view) {
     directory_entry const& entry = entries_[view];
-    view_shape const shape = shape_of(gradient);
     if (!shape.same_extents(entry.shape))
-      throw error("accrue: " + name(view) + " has extents " + text(entry.shape) + ", its gradient " + text(shape),
+      throw error(joined({"accrue: ", name(view), " has extents ", text(entry.shape), ", its gradient ", text(shape)}),
                   "gradients are added index by index", "hand over a gradient of the parameter's shape");
-    if (gradient.data() == nullptr && shape.size() > 0)
-      throw error("accrue: the gradient of " + name(view) + " was never allocated", "there is nothing to add",
+    if (data == nullptr && shape.size() > 0)
+      throw error(joined({"accrue: the gradient of ", name(view), " was never allocated"}), "there is nothing to add",
                   "write accrue::no_gradient where a parameter has none");
-    if (gradient.data() == entry.storage.data && shape.size() > 0)
-      throw error("accrue: the gradient of " + name(view) + " is the parameter itself",
+    if (data == entry.storage.data && shape.size() > 0)
+      throw error(joined({"accrue: the gradient of ", name(view), " is the parameter itself"}),
                   "its values would be added up as a gradient", "hand over the view that the gradient was written to");
-    gradients_[view] = fold(shape, entry.order, const_cast<scalar*>(gradient.data()), scalar_id<scalar>());
+    gradients_[view] = fold(shape, entry.order, data, scalar);
   }
 
   [[nodiscard]] static std::string text(view_shape const& shape) {
     std::string list = "(";
     for (int r = 0; r < shape.rank; ++r)
-      list += (r > 0 ? ", " : "") + std::to_string(shape.extent[static_cast<std::size_t>(r)]);
-    return list + ")";
+      list.append(r > 0 ? ", " : "").append(std::to_string(shape.extent[static_cast<std::size_t>(r)]));
+    return list.append(")");
   }
 
   std::vector<directory_entry> entries_;

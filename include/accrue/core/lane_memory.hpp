@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_CORE_LANE_MEMORY_HPP
+#define ACCRUE_CORE_LANE_MEMORY_HPP
+
+#include <accrue/core/half_lanes.hpp>
+#include <accrue/core/lanes.hpp>
+#include <accrue/core/scalar.hpp>
+
+#include <concepts>
+#include <cstring>
+#include <utility>
+
+namespace accrue {
+
+/// What can be loaded into lanes.
+template <class T>
+concept lane_scalar = (ACCRUE_HAS_LANES == 1) && gradient_scalar<T> && !is_complex_v<T>;
+
+#if ACCRUE_HAS_LANES
+
+namespace detail {
+template <class Register>
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline Register load_register(void const* from) {
+  Register loaded;
+  std::memcpy(&loaded, from, sizeof loaded);
+  return loaded;
+}
+template <class Register>
+ACCRUE_ALWAYS_INLINE inline void store_register(Register const& x, void* to) {
+  std::memcpy(to, &x, sizeof x);
+}
+}  // namespace detail
+
+/// Eight elements in the scalar that they are summed in: float for 16 bits, else their own. Guarantee: exact.
+template <lane_scalar T>
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline lanes<accumulation_scalar_t<T>> load_lanes(T const* from) {
+  lanes<accumulation_scalar_t<T>> loaded;
+  if constexpr (detail::sixteen_bit<T>) {
+    using storage = typename detail::half_storage<T>::type;
+    using form = typename storage::format_type;
+    auto const halves = detail::load_register<detail::half8>(from);
+    using words = detail::words;
+    if constexpr (detail::wide_registers) {
+      loaded.part[0] = detail::widened_words<form>(__builtin_convertvector(halves, words));
+    } else {
+      detail::half8 const zero{};
+      loaded.part[0] = detail::widened_words<form>(
+          reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 0, 8, 1, 9, 2, 10, 3, 11)));
+      loaded.part[1] = detail::widened_words<form>(
+          reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 4, 12, 5, 13, 6, 14, 7, 15)));
+    }
+  } else {
+    using native = typename lanes<T>::native;
+    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
+      ((loaded.part[I] = detail::load_register<native>(from + I * lanes<T>::per_register)), ...);
+    }
+    (std::make_index_sequence<lanes<T>::registers>{});
+  }
+  return loaded;
+}
+
+/// Stores eight elements, in one rounding where `T` has 16 bits.
+template <lane_scalar T>
+ACCRUE_ALWAYS_INLINE inline void store_lanes(lanes<accumulation_scalar_t<T>> const& x, T* to) {
+  if constexpr (detail::sixteen_bit<T>) {
+    using form = typename detail::half_storage<T>::type::format_type;
+    if constexpr (detail::wide_registers) {
+      detail::store_register(__builtin_convertvector(detail::narrowed_words<form>(x.part[0]), detail::half8), to);
+    } else {
+      auto const low = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[0]));
+      auto const high = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[1]));
+      detail::store_register(__builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14), to);
+    }
+  } else {
+    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
+      (detail::store_register(x.part[I], to + I * lanes<T>::per_register), ...);
+    }
+    (std::make_index_sequence<lanes<T>::registers>{});
+  }
+}
+
+namespace detail {
+template <class Register, class T>
+ACCRUE_ALWAYS_INLINE inline void stream_register(Register const& x, T* to) {
+#if __has_builtin(__builtin_nontemporal_store)
+  __builtin_nontemporal_store(x, reinterpret_cast<Register*>(to));
+#elif defined(__AVX__)
+  if constexpr (sizeof(T) == sizeof(float))
+    __builtin_ia32_movntps256(to, x);
+  else
+    __builtin_ia32_movntpd256(to, x);
+#elif defined(__SSE2__)
+  if constexpr (sizeof(T) == sizeof(float))
+    __builtin_ia32_movntps(to, x);
+  else
+    __builtin_ia32_movntpd(to, x);
+#else
+  store_register(x, to);
+#endif
+}
+}  // namespace detail
+
+/// Stores eight elements past the caches, for memory that is not read again soon: the line is not read to be written.
+///
+/// Order: `fence_streams` before another thread reads. The address must be a multiple of `register_bytes`.
+template <std::floating_point T>
+ACCRUE_ALWAYS_INLINE inline void stream_lanes(lanes<T> const& x, T* to) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
+    (detail::stream_register(x.part[I], to + I * lanes<T>::per_register), ...);
+  }
+  (std::make_index_sequence<lanes<T>::registers>{});
+}
+inline void fence_streams() {
+#if defined(__SSE2__)
+  __builtin_ia32_sfence();
+#else
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+#endif
+
+}  // namespace accrue
+#endif
