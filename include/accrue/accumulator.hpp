@@ -65,8 +65,9 @@ class accumulator {
   }
   template <class Contribution, class... Facts>
   void accumulate(Exec const& exec, Contribution const& gradient, Facts const&... facts) {
+    using clip = typename recipe_type::clip_type;
     if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
-                  clip_check<typename recipe_type::clip_type, buffers>::passes())
+                  clipped_alone_check<clip, Contribution>::passes() && clip_check<clip, buffers>::passes())
       stages_.add(exec, gradient, facts...);
   }
 

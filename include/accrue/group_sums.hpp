@@ -10,8 +10,10 @@
 #include <accrue/passes/buffer_views.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace accrue {
 
@@ -35,19 +37,35 @@ class group_sums {
   /// Checks a contribution; throws with nothing changed. Contributions of another type that are held go first.
   template <class Contribution>
   void check(Exec const& exec, clip_type const& clip, Contribution const& gradient) {
-    if (held_.count() > 0 && add_held_ != &group_sums::template add_held<Contribution>) flush(exec, clip);
-    model_.check(gradient.items, held_.count());
+    if constexpr (is_written_v<Contribution>) {
+      flush(exec, clip);
+    } else if constexpr (has_rows_v<Contribution>) {
+      model_.check_rows(gradient.items);
+      flush(exec, clip);
+      check(exec, clip, without_rows(gradient));
+    } else {
+      if (held_.count() > 0 && add_held_ != &group_sums::template add_held<Contribution>) flush(exec, clip);
+      model_.check(gradient.items, held_.count());
+    }
   }
 
-  /// Takes in the contribution that was checked last. With the `last` one of the group the norm is measured.
+  /// Takes in the contribution that was checked last. With the `last` one of the group the norm is measured, if its
+  /// pass is not that of a producer.
   template <class Contribution>
   void take(Exec const& exec, clip_type const& clip, Contribution const& gradient, microbatch_weight const& by,
             bool last) {
-    constexpr bool plain = std::is_null_pointer_v<decltype(microbatch_clip_of(clip))>;
-    add_held_ = &group_sums::template add_held<Contribution>;
     measured_ = false;
-    if (model_.hold(held_.count(), by.product, plain)) held_.add(by, gradient);
-    if (held_.full() || last) flush(exec, clip, last ? norm_of_group(clip) : norm_request{});
+    if constexpr (is_written_v<Contribution>) {
+      write_through(exec, model_, gradient.producer, by.product, asked_);
+    } else if constexpr (has_rows_v<Contribution>) {
+      model_.add_rows(exec, gradient.items, by.product);
+      take(exec, clip, without_rows(gradient), by, last);
+    } else {
+      constexpr bool plain = std::is_null_pointer_v<decltype(microbatch_clip_of(clip))>;
+      add_held_ = &group_sums::template add_held<Contribution>;
+      if (model_.hold(held_.count(), by.product, plain)) held_.add(by, gradient, model_.recognised());
+      if (held_.full() || last) flush(exec, clip, last ? norm_of_group(clip) : norm_request{});
+    }
   }
 
   /// Adds what is held, so that the sums are those of all microbatches; with a norm that is `wanted` on the way.
@@ -102,7 +120,8 @@ class group_sums {
   device_scalars<Exec> scalars_;
   held_contributions<holding::sets> held_;
   void (group_sums::*add_held_)(Exec const&, clip_type const&, norm_request const&) = nullptr;  ///< by type
-  bool measured_ = false;  ///< the norm of the sums is on the device
+  std::vector<std::uint8_t> asked_;  ///< of each view: whether a producer wrote its sums
+  bool measured_ = false;            ///< the norm of the sums is on the device
 };
 
 }  // namespace accrue

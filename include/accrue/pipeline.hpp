@@ -94,7 +94,7 @@ class pipeline {
 
     if (!admitted.ignored) {
       bool const last = rules::given && (facts.last || policies_.boundary.full(next.counts));
-      sums_.take(exec, policies_.clip, gradient, admitted.by, last);
+      take(exec, gradient, admitted.by, last);
       (add_loss_of(exec, sums_.scalars(), next.loss, fact, static_cast<double>(admitted.count)), ...);
     }
     group_ = next;
@@ -158,6 +158,20 @@ class pipeline {
 
   /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
   [[nodiscard]] double divisor_so_far() const { return group_.contributed > 0 ? divisor() : 1.0; }
+
+  template <class Contribution>
+  void take(Exec const& exec, Contribution const& gradient, microbatch_weight const& by, bool last) {
+    if constexpr (is_written_v<Contribution>) {
+      try {
+        sums_.take(exec, policies_.clip, gradient, by, last);
+      } catch (...) {  // the sums may be written in part
+        discard();
+        throw;
+      }
+    } else {
+      sums_.take(exec, policies_.clip, gradient, by, last);
+    }
+  }
 
   /// Finalizes and updates; `weight` is what the mean objective divides by.
   handle close(Exec const& exec, double weight) {

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_UPDATE_CHECK_HPP
 #define ACCRUE_UPDATE_CHECK_HPP
 
+#include <accrue/core/contribution.hpp>
 #include <accrue/core/diagnostics.hpp>
 #include <accrue/core/type_list.hpp>
 #include <accrue/finalize/clip_policy.hpp>
@@ -61,7 +62,18 @@ class clip_check<Clip, type_list<Buffers...>> {
 template <class Clip, class... Buffers>
 class clip_check<on_microbatch<Clip>, type_list<Buffers...>> : public clip_check<Clip, type_list<Buffers...>> {};
 
-/// The same of update rules.
+/// Checks at compile time that a contribution can be clipped by itself, where the recipe says so.
+template <class Clip, class Contribution>
+struct clipped_alone_check {
+  static constexpr bool passes() {
+    constexpr bool alone = std::is_null_pointer_v<decltype(microbatch_clip_of(std::declval<Clip const&>()))>;
+    constexpr bool whole = alone || !(is_written_v<Contribution> || has_rows_v<Contribution>);
+    static_assert(whole, ACCRUE_SAY_CLIPPED_ALONE);
+    return whole;
+  }
+};
+
+/// Checks at compile time that update rules work on every scalar of the buffers.
 template <class Rules, class Buffers>
 class rule_check;
 

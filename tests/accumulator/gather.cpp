@@ -214,6 +214,25 @@ TEST_CASE("gather: held views stay alive until their pass") {
   CHECK(first(theta) == -3.0f);
 }
 
+TEST_CASE("gather: a gradient that comes again is kept from group to group, until another comes") {
+  array const theta("theta", 3), again = filled(1.0f), other = filled(4.0f);
+  auto group = plain_group(theta, accrue::gather<2>{});
+  auto const owners_after = [&](array const& gradient) {
+    group.accumulate(mean_gradient{gradient}, accrue::tokens{1});
+    CHECK(group.update() == outcome::applied);
+    return again.use_count();
+  };
+  CHECK(owners_after(again) == 1);
+  CHECK(owners_after(again) == 2);
+  CHECK(owners_after(again) == 2);
+  CHECK(owners_after(other) == 1);
+  CHECK(owners_after(filled(4.0f)) == 1);
+  auto const [lent] = group.next_gradients();
+  Kokkos::deep_copy(lent, 4.0f);
+  CHECK(owners_after(lent) == 1);
+  CHECK(first(theta) == -(3 * 1.0f + 3 * 4.0f));
+}
+
 TEST_CASE("gather: contributions of other types, ignored ones, a discarded group and a look are no obstacle") {
   array const theta("theta", 3);
   auto group = plain_group(theta, accrue::gather<4>{});

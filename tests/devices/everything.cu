@@ -46,13 +46,13 @@ void run(Group& group, exec const& instance, mixed const& m, Gradients const&...
 }
 
 void every_scalar(exec const& instance, mixed const& m) {
-  accrue::accumulator group(
-      instance,
-      accrue::parameter_groups(accrue::parameters(m.a, m.b), accrue::parameters(m.c, m.d), accrue::parameters(m.e, m.f)),
-      accrue::per_token{}, accrue::every{4}, accrue::pad_last{},
-      accrue::on_microbatch(accrue::clip_by_global_norm{.order = 3}),
-      accrue::per_group{accrue::adamw{.amsgrad = true}, accrue::momentum{.nesterov = true},
-                        accrue::with_gradient(reads_norm{})});
+  accrue::accumulator group(instance,
+                            accrue::parameter_groups(accrue::parameters(m.a, m.b), accrue::parameters(m.c, m.d),
+                                                     accrue::parameters(m.e, m.f)),
+                            accrue::per_token{}, accrue::every{4}, accrue::pad_last{},
+                            accrue::on_microbatch(accrue::clip_by_global_norm{.order = 3}),
+                            accrue::per_group{accrue::adamw{.amsgrad = true}, accrue::momentum{.nesterov = true},
+                                              accrue::with_gradient(reads_norm{})});
   group.observe(accrue::csv_writer(std::cout));
   run(group, instance, m, m.a, m.b, m.c, m.d, m.e, m.f);
   run(group, instance, m, m.a, accrue::no_gradient, std::optional<decltype(m.c)>{m.c}, m.d, m.e, m.f);
@@ -88,6 +88,33 @@ void held_and_lent(exec const& instance, mixed const& m) {
   run(group, instance, m, m.a, m.c, m.d);
   auto const [a, c, d] = group.next_gradients();
   run(group, instance, m, a, c, d);
+}
+
+template <class Adder>
+struct add_one {
+  Adder add;
+  KOKKOS_FUNCTION void operator()(int i) const { add(1.0f, i, i); }
+};
+struct producer {
+  template <class First, class Second>
+  void operator()(exec const& instance, First const& a, Second const& f) const {
+    auto const add = a.adder();
+    Kokkos::parallel_for(Kokkos::RangePolicy<exec>(instance, 0, 2), add_one<decltype(add)>{add});
+    static_cast<void>(f[0].sums());
+  }
+};
+
+void rows_and_written(exec const& instance, mixed const& m) {
+  view<accrue::float16**> const halves("rows", 2, 3);
+  Kokkos::View<std::int64_t*, exec> const indices("indices", 2);
+  accrue::accumulator group(instance, accrue::parameters(m.a, std::vector{m.f}), accrue::per_token{}, accrue::adamw{});
+  group.accumulate(accrue::mean_gradient{accrue::rows(indices, halves), accrue::no_gradient}, tokens{1});
+  group.accumulate(accrue::sum_gradient{accrue::rows(indices, m.a), accrue::no_gradient}, tokens{1});
+  group.accumulate(accrue::mean_written_by{producer{}}, tokens{1}, accrue::last_contribution);
+  accrue::accumulator complex(instance, accrue::parameters(Kokkos::View<Kokkos::complex<double>*, exec>("d", 2)),
+                              accrue::per_token{}, accrue::sgd{});
+  complex.accumulate(
+      accrue::sum_gradient{accrue::rows(indices, Kokkos::View<Kokkos::complex<float>*, exec>("rows", 2))}, tokens{1});
 }
 
 }  // namespace devices

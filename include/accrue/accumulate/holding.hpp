@@ -3,6 +3,7 @@
 #define ACCRUE_ACCUMULATE_HOLDING_HPP
 
 #include <accrue/accumulate/gate.hpp>
+#include <accrue/core/contribution.hpp>
 #include <accrue/core/diagnostics.hpp>
 #include <accrue/core/slots.hpp>
 
@@ -38,6 +39,7 @@ struct one_at_a_time {
 /// Order: a gradient must stay as it is until its pass, which is launched with the last of `Sets` microbatches, with
 /// the last of the group, or when somebody looks. Guarantee: the sums have the bits of one at a time. The first set
 /// that is lent is the buffer itself, so that the first microbatch of a group costs no pass at all.
+/// Gradients that come again are kept alive from group to group, until others come in their place.
 /// Cost: memory for `Sets` more gradients; per group of A microbatches of floats 8 A + 24 bytes a parameter for two
 /// sets, 6 A + 24 for four, instead of 12 A + 24. `gather<1>` holds nothing back, and saves the first pass.
 template <int Sets>
@@ -54,7 +56,25 @@ struct gather {
 
 static_assert(holding_policy<one_at_a_time> && holding_policy<gather<4>> && !holding_policy<gather<5>>);
 
+namespace detail {
+template <class Item>
+inline constexpr bool owns_v = true;
+template <gradient_item Item>
+inline constexpr bool owns_v<Item> = !gradient_view_t<Item>::memory_traits::is_unmanaged;
+template <>
+inline constexpr bool owns_v<no_gradient_t> = false;
+}  // namespace detail
+
+/// Whether copies of a contribution keep the memory of its gradients alive.
+template <class Contribution>
+inline constexpr bool owns_memory_v = true;
+template <template <class...> class Contribution, class... Items>
+inline constexpr bool owns_memory_v<Contribution<Items...>> = (detail::owns_v<Items> || ...);
+
 /// What is held back of an open group: how each contribution weighs, and the contributions, so that their views live.
+///
+/// A set of gradients that comes again under its number is kept from then on, until another comes: to copy thousands of
+/// views takes longer than to add them.
 template <int Sets>
 class held_contributions {
  public:
@@ -64,21 +84,33 @@ class held_contributions {
     return weights_;
   }
 
+  /// `known` is what was held under this number before.
   template <class Contribution>
-  void add(microbatch_weight const& by, Contribution const& contribution) {
-    auto const at = static_cast<std::size_t>(count_++);
-    weights_[at] = by;
-    if constexpr (Sets > 1) alive_[at] = std::make_shared<Contribution const>(contribution);
+  void add(microbatch_weight const& by, Contribution const& contribution, bool known) {
+    kept& at = alive_[static_cast<std::size_t>(count_)];
+    weights_[static_cast<std::size_t>(count_++)] = by;
+    if constexpr (Sets > 1 && owns_memory_v<Contribution>) {
+      if (!known || at.views == nullptr) at.views = std::make_shared<Contribution const>(contribution);
+    } else {
+      at.views.reset();
+    }
+    at.stays = known;
   }
   void clear() {
-    for (auto& each : alive_) each.reset();
+    for (kept& each : alive_)
+      if (!each.stays) each.views.reset();
     count_ = 0;
   }
 
  private:
+  struct kept {
+    std::shared_ptr<void const> views;
+    bool stays = false;
+  };
+
   int count_ = 0;
   std::array<microbatch_weight, static_cast<std::size_t>(Sets)> weights_{};
-  std::array<std::shared_ptr<void const>, static_cast<std::size_t>(Sets)> alive_;
+  std::array<kept, static_cast<std::size_t>(Sets)> alive_;
 };
 
 }  // namespace accrue

@@ -3,6 +3,8 @@
 #define ACCRUE_CORE_CONTRIBUTION_HPP
 
 #include <accrue/core/parameters.hpp>
+#include <accrue/core/rows.hpp>
+#include <accrue/core/write_through.hpp>
 
 #include <optional>
 #include <tuple>
@@ -25,9 +27,11 @@ inline constexpr bool is_optional_views_v<std::optional<View>> = Kokkos::is_view
 template <class View, class Allocator>
 inline constexpr bool is_optional_views_v<std::vector<std::optional<View>, Allocator>> = Kokkos::is_view_v<View>;
 
-/// What may stand for a parameter's gradient: a view, an optional view, a vector of either, or `no_gradient`.
+/// What may stand for a parameter's gradient: a view, an optional view, a vector of either, some `rows`, or
+/// `no_gradient`.
 template <class Item>
-concept gradient_item = view_item<Item> || is_optional_views_v<Item> || std::same_as<Item, no_gradient_t>;
+concept gradient_item =
+    view_item<Item> || is_optional_views_v<Item> || is_rows_v<Item> || std::same_as<Item, no_gradient_t>;
 
 namespace detail {
 template <class T>
@@ -41,6 +45,10 @@ struct gradient_view<std::optional<View>> {
 template <class View, class Allocator>
 struct gradient_view<std::vector<std::optional<View>, Allocator>> {
   using type = View;
+};
+template <class Indices, class Values>
+struct gradient_view<rows<Indices, Values>> {
+  using type = Values;
 };
 template <>
 struct gradient_view<no_gradient_t> {
@@ -85,7 +93,25 @@ inline constexpr bool is_contribution_v<sum_gradient<Items...>> = true;
 
 /// Gradients of one microbatch that say whether they are a mean or a sum.
 template <class T>
-concept contribution = is_contribution_v<T>;
+concept contribution = is_contribution_v<T> || is_written_v<T>;
+
+template <class T>
+inline constexpr bool has_rows_v = false;
+template <template <class...> class Contribution, class... Items>
+inline constexpr bool has_rows_v<Contribution<Items...>> = (is_rows_v<Items> || ...);
+
+/// A contribution without its rows, which are added by a launch of their own.
+template <template <class...> class Contribution, class... Items>
+[[nodiscard]] auto without_rows(Contribution<Items...> const& whole) {
+  auto const dense = []<class Item>(Item const& item) {
+    if constexpr (is_rows_v<Item>)
+      return no_gradient;
+    else
+      return item;
+  };
+  return std::apply([&](auto const&... item) { return Contribution<decltype(dense(item))...>(dense(item)...); },
+                    whole.items);
+}
 
 }  // namespace accrue
 #endif

@@ -43,6 +43,20 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
         return gradient_scalar<typename view::non_const_value_type>;
     }
     template <class Item, class Gradient>
+    static constexpr bool rows_fit() {
+      if constexpr (is_rows_v<Gradient>)
+        return rows_readable_v<Exec, Gradient> && Kokkos::is_view_v<Item>;
+      else
+        return true;
+    }
+    static constexpr bool all_rows_fit() {
+      if constexpr (sizeof...(Gradients) == sizeof...(Items)) {
+        return (rows_fit<Items, Gradients>() && ...);
+      } else {
+        return true;
+      }
+    }
+    template <class Item, class Gradient>
     static constexpr bool kept_whole() {
       using view = gradient_view_t<Gradient>;
       if constexpr (std::is_void_v<view>) {
@@ -111,7 +125,9 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
  public:
   static constexpr bool passes() {
     static_assert(contribution<Contribution>, ACCRUE_SAY_BARE_GRADIENT);
-    if constexpr (contribution<Contribution>) {
+    if constexpr (is_written_v<Contribution>) {
+      return facts_pass();
+    } else if constexpr (contribution<Contribution>) {
       using gradients = of<Contribution>;
       constexpr bool is_views = gradients::all_gradients;
       static_assert(is_views, ACCRUE_SAY_NOT_A_GRADIENT);
@@ -136,7 +152,9 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
       static_assert(reached || !known || !ranked, ACCRUE_SAY_UNREACHABLE_GRADIENT);
       constexpr bool whole = Gradients::template all_kept_whole < known && counted && ranked > ();
       static_assert(whole, ACCRUE_SAY_NARROWED_GRADIENT);
-      return counted && ranked && known && reached && whole;
+      constexpr bool indexed = Gradients::all_rows_fit();
+      static_assert(indexed || !whole || !reached || !known || !ranked || !counted, ACCRUE_SAY_ROWS);
+      return counted && ranked && known && reached && whole && indexed;
     }(std::type_identity<Contribution>{});
   }
 

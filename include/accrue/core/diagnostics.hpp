@@ -85,6 +85,15 @@
 #define ACCRUE_SAY_HELD_AND_CLIPPED                                                                              \
   "accrue::accumulator: accrue::gather adds several microbatches together, accrue::on_microbatch clips each by " \
   "itself: clip the group, or leave gather out"
+#define ACCRUE_SAY_CLIPPED_ALONE                                                                                      \
+  "accrue: accrue::on_microbatch reads a microbatch's gradient before it is added: rows, and what a producer writes " \
+  "into the sums, can be clipped with the group only"
+#define ACCRUE_SAY_ROWS                                                                                               \
+  "accrue: accrue::rows(indices, values) takes a view of integers of rank 1 that the execution space reaches, and a " \
+  "view of the parameter's rank; it stands for a parameter given as one view"
+#define ACCRUE_SAY_PRODUCER                                                                                            \
+  "accrue: mean_written_by and sum_written_by take a function f(exec, target, ...) with a target for each parameter, " \
+  "in their order"
 #define ACCRUE_SAY_NOTHING_LENT                                                                                     \
   "accrue::accumulator: next_gradients() lends memory for gradients: give the accumulator accrue::gather<1>{}, or " \
   "more sets"

@@ -127,5 +127,23 @@ struct strided {
   return shape;
 }
 
+/// The shape of a row, that is of all indices but the first, and the order of its indices.
+[[nodiscard]] inline view_shape row_of(view_shape const& shape) {
+  view_shape row;
+  row.rank = shape.rank - 1;
+  for (std::size_t r = 0; r + 1 < static_cast<std::size_t>(shape.rank); ++r) {
+    row.extent[r] = shape.extent[r + 1];
+    row.stride[r] = shape.stride[r + 1];
+  }
+  return row;
+}
+[[nodiscard]] inline index_order row_order(index_order const& order, int rank) {
+  index_order row{};
+  std::size_t at = 0;
+  for (int r = 0; r < rank; ++r)
+    if (int const index = order[static_cast<std::size_t>(r)]; index > 0) row[at++] = index - 1;
+  return row;
+}
+
 }  // namespace accrue
 #endif

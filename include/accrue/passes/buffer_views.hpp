@@ -4,11 +4,13 @@
 
 #include <accrue/core/diagnostics.hpp>
 #include <accrue/core/finalized_gradient.hpp>
+#include <accrue/core/write_through.hpp>
 #include <accrue/passes/model.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -65,6 +67,41 @@ template <class Model>
 [[nodiscard]] auto lent_gradients(Model const& model, int set) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple{lent_item<I>(model, set)...}; }
   (std::make_index_sequence<std::tuple_size_v<typename Model::items_type>>{});
+}
+
+/// Where a producer adds the I-th item's gradient to the sums itself; `asked` has a flag for each view of the model.
+template <std::size_t I, class Model>
+[[nodiscard]] auto write_target_of(Model const& model, double weight, std::vector<std::uint8_t>& asked) {
+  auto const sums = lent_item<I>(model, -1);
+  std::size_t view = model.template first_view<I>();
+  auto const next = [&]<class View>(View const& of) {
+    double const beta = model.is_touched(view) ? model.keep(view) : 0.0;
+    std::uint8_t* const flag = &asked[view++];
+    return write_target<View>(of, beta, weight, flag);
+  };
+  if constexpr (Kokkos::is_view_v<std::remove_const_t<decltype(sums)>>) {
+    return next(sums);
+  } else {
+    std::vector<write_target<typename decltype(sums)::value_type>> all;
+    for (auto const& of : sums) all.push_back(next(of));
+    return all;
+  }
+}
+
+/// Calls `producer(exec, target, ...)`, and notes what it wrote.
+template <class Exec, class Model, class Producer>
+void write_through(Exec const& exec, Model& model, Producer const& producer, double weight,
+                   std::vector<std::uint8_t>& asked) {
+  asked.assign(model.directory().size(), 0);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    constexpr bool callable =
+        std::is_invocable_v<Producer const&, Exec const&, decltype(write_target_of<I>(model, weight, asked))...>;
+    static_assert(callable, ACCRUE_SAY_PRODUCER);
+    if constexpr (callable) producer(exec, write_target_of<I>(model, weight, asked)...);
+  }
+  (std::make_index_sequence<std::tuple_size_v<typename Model::items_type>>{});
+  for (std::size_t view = 0; view < asked.size(); ++view)
+    if (asked[view] != 0) model.note_written(view);
 }
 
 /// The finished gradients of the parameter groups from `First` to before `Last`, which are in the buffer.

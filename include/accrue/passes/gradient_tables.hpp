@@ -93,6 +93,9 @@ class gradient_tables {
     return given > 0;
   }
 
+  /// Whether the contribution that was checked last is the one that was held under its number before.
+  [[nodiscard]] bool recognised() const { return memory_.found() == finding::held_before; }
+
   /// Sends the tables of the first `count` sets to the device, and says what is touched by them for the first time.
   first_touch upload(Exec const& exec, int count) {
     for (int j = 0; j < count; ++j) gradients_[static_cast<std::size_t>(j)].upload(exec);
