@@ -6,7 +6,6 @@
 #include <accrue/ledger/ledger.hpp>
 
 #include <limits>
-#include <locale>
 #include <ostream>
 #include <sstream>
 

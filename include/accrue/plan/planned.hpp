@@ -6,8 +6,6 @@
 
 #include <optional>
 #include <type_traits>
-#include <utility>
-#include <variant>
 
 namespace accrue::plan {
 
@@ -22,30 +20,28 @@ class planned {
                 "accrue::plan::planned: an answer is copied freely: take trivially copyable types");
 
  public:
-  constexpr planned(T value) noexcept : answer_(std::in_place_index<0>, value) {}
-  constexpr planned(Reason reason) noexcept : answer_(std::in_place_index<1>, reason) {}
+  constexpr planned(T value) noexcept : value_(value) {}
+  constexpr planned(Reason reason) noexcept : reason_(reason) {}
 
   /// True when there is a value.
-  [[nodiscard]] constexpr explicit operator bool() const noexcept { return answer_.index() == 0; }
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return value_.has_value(); }
 
   /// The value, for those who cannot go on without it.
   ///
   /// Failure: throws the reason as an `accrue::error`; in a constant expression that is a compile error.
   [[nodiscard]] constexpr T value() const {
-    if (!*this) throw as_error(std::get<1>(answer_));
-    return std::get<0>(answer_);
+    if (!value_) throw as_error(*reason_);
+    return *value_;
   }
 
   /// The reason, or nothing when there is a value.
-  [[nodiscard]] constexpr std::optional<Reason> reason() const noexcept {
-    if (*this) return std::nullopt;
-    return std::get<1>(answer_);
-  }
+  [[nodiscard]] constexpr std::optional<Reason> reason() const noexcept { return reason_; }
 
   friend constexpr bool operator==(planned const&, planned const&) = default;
 
  private:
-  std::variant<T, Reason> answer_;
+  std::optional<T> value_;  // one of the two
+  std::optional<Reason> reason_;
 };
 
 }  // namespace accrue::plan
