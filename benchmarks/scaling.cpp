@@ -14,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,7 +64,7 @@ void addition(benchmark::State& state, std::size_t elements, std::size_t views) 
   auto const theta = tensors<float>(s, 1.0);
   gradients const gradient(tensors<float>(s, 1e-3));
   accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::sgd{});
-  std::size_t const repetitions = std::max<std::size_t>(1, 1'000'000 / elements);
+  std::size_t const repetitions = std::max<std::size_t>(1, 100'000 / elements);
   auto const add = [&] {
     for (std::size_t r = 0; r < repetitions; ++r) group.accumulate(gradient, accrue::samples{2});
   };
@@ -94,23 +95,26 @@ std::array<double, 3> solve(std::array<std::array<double, 4>, 3> rows) {
   return {rows[0][3] / rows[0][0], rows[1][3] / rows[1][1], rows[2][3] / rows[2][2]};
 }
 
-/// Fits seconds = pass + views * view + elements * element to the additions that ran before this case. Squares of
-/// relative errors are minimized, so that the small ones count as much as the large.
-void fit(benchmark::State& state) {
+/// Fits seconds = pass + views * view + elements * element to the additions that ran before this case, up to a number
+/// of elements. Squares of relative errors are minimized, so that the small ones count as much as the large.
+void fit(benchmark::State& state, double largest) {
+  std::vector<point> used;
+  std::copy_if(points.begin(), points.end(), std::back_inserter(used),
+               [&](point const& p) { return p.elements <= largest; });
   std::array<std::array<double, 4>, 3> sums{};
-  for (point const& p : points) {
+  for (point const& p : used) {
     std::array<double, 4> const terms{1.0 / p.seconds, p.views / p.seconds, p.elements / p.seconds, 1.0};
     for (std::size_t i = 0; i < 3; ++i)
       for (std::size_t j = 0; j < 4; ++j) sums[i][j] += terms[i] * terms[j];
   }
   for (auto _ : state) state.SetIterationTime(1e-9);
-  if (points.size() < 4) {
+  if (used.size() < 4) {
     state.SkipWithError("needs the additions: --benchmark_filter=scaling");
     return;
   }
   auto const [pass, view, element] = solve(sums);
   double worst = 1.0;
-  for (point const& p : points) {
+  for (point const& p : used) {
     double const ratio = (pass + view * p.views + element * p.elements) / p.seconds;
     worst = std::max({worst, ratio, 1.0 / ratio});
   }
@@ -134,7 +138,8 @@ bool const entered = [] {
       if (elements >= 10 * views)
         enter("scaling/addition/" + std::to_string(elements) + "/" + std::to_string(views), 15,
               [=](benchmark::State& state) { addition(state, elements, views); });
-  enter("scaling/fit", 1, fit);
+  enter("scaling/fit/in_cache", 1, [](benchmark::State& state) { fit(state, 1e6); });
+  enter("scaling/fit/all", 1, [](benchmark::State& state) { fit(state, 1e8); });
   return true;
 }();
 
