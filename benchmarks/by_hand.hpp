@@ -9,17 +9,19 @@
 namespace bench {
 
 /// Gradient accumulation as an experienced user writes it with Kokkos: a kernel for each tensor and each thing to do.
+template <class View>
 class by_hand {
  public:
-  by_hand(shape const& s, std::vector<array> parameters)
+  by_hand(shape const& s, std::vector<View> parameters)
       : theta_(std::move(parameters)), sum_(tensors<float>(s, 0)), m_(tensors<float>(s, 0)), v_(tensors<float>(s, 0)) {}
 
   void zero() {
     for (array const& sum : sum_) Kokkos::deep_copy(Kokkos::DefaultExecutionSpace{}, sum, 0.0f);
   }
-  void add(std::vector<array> const& gradient, float weight) {
+  void add(std::vector<View> const& gradient, float weight) {
     for (std::size_t t = 0; t < sum_.size(); ++t) {
-      array const sum = sum_[t], g = gradient[t];
+      array const sum = sum_[t];
+      View const g = gradient[t];
       over(
           "add", sum, KOKKOS_LAMBDA(std::int64_t i) { sum(i) += weight * g(i); });
     }
@@ -45,9 +47,10 @@ class by_hand {
     auto const rate = static_cast<float>(1e-3 / (1.0 - std::pow(0.9, updates_)));
     auto const root = static_cast<float>(std::sqrt(1.0 - std::pow(0.999, updates_)));
     for (std::size_t t = 0; t < sum_.size(); ++t) {
-      array const theta = theta_[t], g = sum_[t], m = m_[t], v = v_[t];
+      View const theta = theta_[t];
+      array const g = sum_[t], m = m_[t], v = v_[t];
       over(
-          "adamw", theta, KOKKOS_LAMBDA(std::int64_t i) {
+          "adamw", g, KOKKOS_LAMBDA(std::int64_t i) {
             float const gi = g(i);
             m(i) = 0.9f * m(i) + 0.1f * gi;
             v(i) = 0.999f * v(i) + 0.001f * gi * gi;
@@ -63,7 +66,8 @@ class by_hand {
     Kokkos::parallel_for(label, policy(0, static_cast<std::int64_t>(like.extent(0))), body);
   }
 
-  std::vector<array> theta_, sum_, m_, v_;
+  std::vector<View> theta_;
+  std::vector<array> sum_, m_, v_;
   int updates_ = 0;
 };
 

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A whole group, from the first microbatch to the update with AdamW under a global norm, against the floor of the
 // bytes that it must move at the speed of an accumulate sweep, and against the loops that one writes by hand.
+// Built twice, see CMakeLists.txt.
+#include "group.hpp"
+
 #include "by_hand.hpp"
-#include "support.hpp"
 
 #include <accrue/accrue.hpp>
 
 #include <benchmark/benchmark.h>
 
-#include <map>
-#include <memory>
+#include <cmath>
+#include <cstddef>
+#include <functional>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 namespace bench {
 
@@ -22,69 +27,39 @@ constexpr char const* name_of(way w) {
   return w == way::copy ? "copy" : w == way::lent ? "lent" : w == way::gather2 ? "gather2" : "gather4";
 }
 
-/// Bytes that a group moves at least, per parameter: gradients of `g` bytes, sums and moments in float, parameters of
-/// `p` bytes. The first microbatch is not read back, the last is measured on the way.
-double floor_bytes(way w, int microbatches, double g, double p) {
-  double const update = 4 + 16 + 2 * p;
+/// Bytes of a gradient, of a sum as of a moment, and of a parameter.
+struct widths {
+  double gradient, sum, parameter;
+};
+constexpr widths of_float{4, 4, 4}, of_double{8, 8, 8}, of_bfloat16{2, 4, 2};
+
+/// Bytes that a group moves at least, per parameter. The first microbatch is not read back, the last is measured on the
+/// way.
+double floor_bytes(way w, int microbatches, widths const& b) {
+  double const update = 5 * b.sum + 2 * b.parameter;
   double const a = microbatches;
   switch (w) {
     case way::copy:
-      return a * (g + 8) - 4 + update;
+      return a * (b.gradient + 2 * b.sum) - b.sum + update;
     case way::lent:
-      return microbatches == 1 ? 4 + update : (a - 1) * (g + 8) + update;
+      return microbatches == 1 ? b.sum + update : (a - 1) * (b.gradient + 2 * b.sum) + update;
     case way::gather2:
-      return a * g + 8 * std::ceil(a / 2) - 4 + update;
+      return a * b.gradient + 2 * b.sum * std::ceil(a / 2) - b.sum + update;
     case way::gather4:
-      return a * g + 8 * std::ceil(a / 4) - 4 + update;
+      return a * b.gradient + 2 * b.sum * std::ceil(a / 4) - b.sum + update;
   }
   return 0.0;
 }
 
-/// Memory that the cases of one shape share: fresh pages are slow, and the same for all.
-struct arena {
-  shape s;
-  array sum, gradient, m, v;
-  std::vector<accrue::mean_gradient<std::vector<array>>> sets;  // made once: to copy a view costs more than to know it
-
-  explicit arena(shape of)
-      : s(std::move(of)), sum("sum", s.total()), gradient("gradient", s.total()), m("m", s.total()), v("v", s.total()) {
-    Kokkos::deep_copy(gradient, 1e-3f);
-    for (int i = 0; i < 4; ++i) sets.emplace_back(tensors<float>(s, 1e-3 * (i + 1)));
-  }
-};
-
-arena& memory_for(shape const& s) {
-  static std::unique_ptr<arena> last;
-  static bool const once = [] {
-    Kokkos::push_finalize_hook([] { last.reset(); });
-    return true;
-  }();
-  static_cast<void>(once);
-  if (!last || last->s.name != s.name) {
-    last.reset();
-    last = std::make_unique<arena>(s);
-  }
-  return *last;
-}
-
-template <class Holding, class T>
-auto make_group(std::vector<Kokkos::View<T*>> const& theta, int microbatches, Holding holding) {
-  return accrue::accumulator(accrue::parameters(theta), accrue::per_token{}, accrue::every{microbatches},
-                             accrue::keep_last{}, accrue::clip_by_global_norm{.max_norm = 1.0}, accrue::adamw{},
-                             holding);
-}
-
-template <class Group, class T>
-void run_group(Group& group, int microbatches, way w,
-               std::vector<accrue::mean_gradient<std::vector<Kokkos::View<T*>>>> const& sets) {
+template <class Group, class Contribution>
+void run_group(Group& group, int microbatches, way w, std::vector<Contribution> const& sets) {
   for (int i = 0; i < microbatches; ++i) {
-    if constexpr (requires { group.template next_gradients<1>(); } && std::is_same_v<T, float>) {
+    if constexpr (std::remove_cvref_t<decltype(group.policies().holding)>::lent > 0 &&
+                  std::is_same_v<Contribution, gradients>) {
       if (w == way::lent) {
-        if constexpr (std::remove_cvref_t<decltype(group.policies().holding)>::lent > 0) {
-          auto const [lent] = group.next_gradients();
-          group.accumulate(accrue::mean_gradient{lent}, accrue::tokens{512});
-          continue;
-        }
+        auto const [lent] = group.next_gradients();
+        group.accumulate(accrue::mean_gradient{lent}, accrue::tokens{512});
+        continue;
       }
     }
     // One set of memory serves all microbatches, but those that are held need one each.
@@ -94,161 +69,126 @@ void run_group(Group& group, int microbatches, way w,
   group.update();
 }
 
-void report(benchmark::State& state, contest const& turns, std::size_t yard, std::size_t group, double bytes,
-            std::size_t n) {
-  double const passes = turns.ratio(group, yard);
+/// The group in turns with what the memory can do on arrays of the same size, and with a peer if there is one.
+template <class Holding, class Set, class Contribution>
+void measure_group(benchmark::State& state, arena& memory, Set const& parameters, std::vector<Contribution> const& sets,
+                   int microbatches, way w, double bytes, std::function<void()> const& hand = {}) {
+  auto group = make_group(parameters, microbatches, Holding{});
+  contest turns;
+  std::size_t const subject = turns.enter([&] { run_group(group, microbatches, w, sets); });
+  std::size_t const yard = turns.enter([&] { accumulate_sweep(memory.sum, memory.gradient); });
+  std::size_t const triad = turns.enter([&] { triad_sweep(memory.sum, memory.gradient, memory.m); });
+  std::size_t const seven = turns.enter([&] { seven_stream_sweep(memory.sum, memory.m, memory.v, memory.gradient); });
+  std::size_t const peer = hand ? turns.enter(hand) : subject;
+  for (auto _ : state) state.SetIterationTime(turns.run());
+
+  double const passes = turns.ratio(subject, yard);
+  double const gigabytes = static_cast<double>(memory.s.total()) * 1e-9;  // for each byte of a parameter
   state.counters["passes"] = passes;
+  state.counters["bytes"] = bytes;
   state.counters["floor"] = bytes / 12.0;
   state.counters["to_floor"] = passes * 12.0 / bytes;
-  state.counters["bytes"] = bytes;
-  state.counters["GB/s"] = bytes * static_cast<double>(n) * 1e-9 / turns.seconds(group);
-  state.counters["accumulate_GB/s"] = 12.0 * static_cast<double>(n) * 1e-9 / turns.seconds(yard);
-  state.counters["clean"] = turns.clean(group, yard);
+  state.counters["GB/s"] = bytes * gigabytes / turns.seconds(subject);
+  state.counters["accumulate_GB/s"] = 12.0 * gigabytes / turns.seconds(yard);
+  state.counters["triad_GB/s"] = 12.0 * gigabytes / turns.seconds(triad);
+  state.counters["seven_GB/s"] = 28.0 * gigabytes / turns.seconds(seven);
+  if (hand) state.counters["times_hand"] = turns.ratio(peer, subject);
+  state.counters["clean"] = turns.clean(subject, yard);
+}
+
+template <class View>
+std::function<void()> group_by_hand(by_hand<View>& hand, std::vector<View> const& gradient, int microbatches) {
+  return [&hand, &gradient, microbatches] {
+    hand.zero();
+    for (int i = 0; i < microbatches; ++i) hand.add(gradient, 512.0f);
+    hand.update(512.0f * static_cast<float>(microbatches), 1.0);
+  };
 }
 
 template <class Holding>
 void float_group(benchmark::State& state, shape const& s, int microbatches, way w) {
   arena& memory = memory_for(s);
   auto const theta = tensors<float>(s, 1.0);
-  auto group = make_group(theta, microbatches, Holding{});
-  contest turns;
-  std::size_t const subject = turns.enter([&] { run_group(group, microbatches, w, memory.sets); });
-  std::size_t const yard = turns.enter([&] { accumulate_sweep(memory.sum, memory.gradient); });
-  for (auto _ : state) state.SetIterationTime(turns.run());
-  report(state, turns, yard, subject, floor_bytes(w, microbatches, 4, 4), s.total());
+  auto const measure = [&](std::function<void()> const& hand) {
+    measure_group<Holding>(state, memory, accrue::parameters(theta), memory.sets(), microbatches, w,
+                           floor_bytes(w, microbatches, of_float), hand);
+  };
+  if (microbatches != 1 && microbatches != 8) return measure({});
+  by_hand<array> hand(s, tensors<float>(s, 1.0));
+  measure(group_by_hand(hand, std::get<0>(memory.sets()[0].items), microbatches));
 }
 
 /// The same with parameters and gradients of 16 bits.
 template <class Holding>
 void half_group(benchmark::State& state, shape const& s, int microbatches, way w) {
-  arena& memory = memory_for(s);
   auto const theta = tensors<accrue::bfloat16>(s, 1.0);
   std::vector<accrue::mean_gradient<std::vector<Kokkos::View<accrue::bfloat16*>>>> sets;
   for (int i = 0; i < 4; ++i) sets.emplace_back(tensors<accrue::bfloat16>(s, 1e-3 * (i + 1)));
-  auto group = make_group(theta, microbatches, Holding{});
-  contest turns;
-  std::size_t const subject = turns.enter([&] { run_group(group, microbatches, w, sets); });
-  std::size_t const yard = turns.enter([&] { accumulate_sweep(memory.sum, memory.gradient); });
-  for (auto _ : state) state.SetIterationTime(turns.run());
-  report(state, turns, yard, subject, floor_bytes(w, microbatches, 2, 2), s.total());
+  measure_group<Holding>(state, memory_for(s), accrue::parameters(theta), sets, microbatches, w,
+                         floor_bytes(w, microbatches, of_bfloat16));
 }
 
-/// accrue out of the caller's memory against the loops by hand.
-void against_hand(benchmark::State& state, shape const& s, int microbatches) {
-  arena& memory = memory_for(s);
-  auto const theta = tensors<float>(s, 1.0), other = tensors<float>(s, 1.0);
-  auto group = make_group(theta, microbatches, accrue::one_at_a_time{});
-  by_hand hand(s, other);
-  contest turns;
-  std::size_t const subject = turns.enter([&] { run_group(group, microbatches, way::copy, memory.sets); });
-  std::size_t const peer = turns.enter([&] {
-    hand.zero();
-    for (int i = 0; i < microbatches; ++i) hand.add(std::get<0>(memory.sets[0].items), 512.0f);
-    hand.update(512.0f * static_cast<float>(microbatches), 1.0);
-  });
-  for (auto _ : state) state.SetIterationTime(turns.run());
-  state.counters["times_faster"] = turns.ratio(peer, subject);
-  state.counters["clean"] = turns.clean(subject, peer);
+/// Parameters and gradients are rows of LayoutLeft matrices: the elements of a tensor lie apart.
+void strided_group(benchmark::State& state, int microbatches) {
+  constexpr std::size_t matrices = 16, rows = 8, columns = 1 << 18;
+  using row = Kokkos::View<float*, Kokkos::LayoutStride>;
+  shape const s{"strided", std::vector<std::size_t>(matrices * rows, columns)};
+  auto const make = [](double value) {
+    std::vector<row> all;
+    for (std::size_t i = 0; i < matrices; ++i) {
+      Kokkos::View<float**, Kokkos::LayoutLeft> const matrix("matrix", rows, columns);
+      Kokkos::deep_copy(matrix, static_cast<float>(value));
+      for (std::size_t r = 0; r < rows; ++r) all.push_back(Kokkos::subview(matrix, r, Kokkos::ALL));
+    }
+    return all;
+  };
+  auto const theta = make(1.0);
+  std::vector<accrue::mean_gradient<std::vector<row>>> sets;
+  sets.emplace_back(make(1e-3));
+  by_hand<row> hand(s, make(1.0));
+  measure_group<accrue::one_at_a_time>(state, memory_for(s), accrue::parameters(theta), sets, microbatches, way::copy,
+                                       floor_bytes(way::copy, microbatches, of_float),
+                                       group_by_hand(hand, std::get<0>(sets[0].items), microbatches));
 }
 
-/// The update pass alone against seven streams; the norm is known by then.
-void update_pass(benchmark::State& state, shape const& s) {
-  arena& memory = memory_for(s);
-  auto const theta = tensors<float>(s, 1.0);
-  auto group = make_group(theta, 1, accrue::one_at_a_time{});
-  array const flat("theta", s.total());
-  std::vector<double> ratios, all;
-  for (auto _ : state) {
-    group.accumulate(memory.sets[0], accrue::tokens{512});
-    sample const before = timed([&] { seven_stream_sweep(flat, memory.m, memory.v, memory.gradient); });
-    sample const subject = timed([&] { group.update(); });
-    sample const after = timed([&] { seven_stream_sweep(flat, memory.m, memory.v, memory.gradient); });
-    double const ratio = 2.0 * subject.seconds / (before.seconds + after.seconds);
-    all.push_back(ratio);
-    if (!before.disturbed && !subject.disturbed && !after.disturbed) ratios.push_back(ratio);
-    state.SetIterationTime(subject.seconds);
-  }
-  state.counters["to_seven_streams"] = median(ratios.size() >= 5 ? ratios : all);
-  state.counters["clean"] = static_cast<double>(ratios.size());
-}
-
-/// The last addition, which measures, against one that does not; and the cost of a view in a pass.
-void measured_addition(benchmark::State& state, shape const& s) {
-  arena& memory = memory_for(s);
-  auto const theta = tensors<float>(s, 1.0);
-  auto group = make_group(theta, 3, accrue::one_at_a_time{});
-  std::vector<double> ratios, seconds;
-  auto const add = [&] { group.accumulate(memory.sets[0], accrue::tokens{512}); };
-  for (auto _ : state) {
-    add();
-    sample const plain = timed(add), last = timed(add);
-    group.update();
-    seconds.push_back(plain.seconds);
-    if (!plain.disturbed && !last.disturbed) ratios.push_back(last.seconds / plain.seconds);
-    state.SetIterationTime(last.seconds);
-  }
-  state.counters["to_plain"] = median(ratios);
-  state.counters["ns_per_view"] = median(seconds) * 1e9 / static_cast<double>(s.sizes.size());
-  state.counters["clean"] = static_cast<double>(ratios.size());
-}
-
-/// A row of a LayoutLeft matrix, whose elements lie apart, against a loop by hand.
-void strided_addition(benchmark::State& state) {
-  constexpr std::size_t columns = 1 << 21;
-  Kokkos::View<float**, Kokkos::LayoutLeft> const matrix("matrix", 8, columns);
-  auto const row = Kokkos::subview(matrix, 3, Kokkos::ALL);
-  array const theta("theta", columns), sum("sum", columns);
-  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::sgd{});
-  auto const add = [&] { group.accumulate(accrue::mean_gradient{row}, accrue::samples{2}); };
-  add();
-  contest turns;
-  std::size_t const subject = turns.enter(add);
-  std::size_t const hand = turns.enter([&] {
-    Kokkos::parallel_for(
-        "row", Kokkos::RangePolicy<Kokkos::IndexType<std::int64_t>>(0, columns),
-        KOKKOS_LAMBDA(std::int64_t i) { sum(i) += 2.0f * row(i); });
-  });
-  for (auto _ : state) state.SetIterationTime(turns.run());
-  state.counters["to_hand"] = turns.ratio(subject, hand);
-  state.counters["clean"] = turns.clean(subject, hand);
-}
-
-template <class Run>
-void enter(std::string const& name, int rounds, Run const& run) {
-  benchmark::RegisterBenchmark(name.c_str(), run)->UseManualTime()->Iterations(rounds)->Unit(benchmark::kMillisecond);
+/// Tensors of three scalar types in one model, as many of each.
+void mixed_group(benchmark::State& state, int microbatches) {
+  shape const third{"third", std::vector<std::size_t>(20, std::size_t{1} << 19)};
+  shape const s{"mixed", std::vector<std::size_t>(60, std::size_t{1} << 19)};
+  auto const a = tensors<float>(third, 1.0), da = tensors<float>(third, 1e-3);
+  auto const b = tensors<double>(third, 1.0), db = tensors<double>(third, 1e-3);
+  auto const c = tensors<accrue::bfloat16>(third, 1.0), dc = tensors<accrue::bfloat16>(third, 1e-3);
+  std::vector const sets{accrue::mean_gradient{da, db, dc}};
+  double bytes = 0;
+  for (widths const& width : {of_float, of_double, of_bfloat16}) bytes += floor_bytes(way::copy, microbatches, width);
+  measure_group<accrue::one_at_a_time>(state, memory_for(s), accrue::parameters(a, b, c), sets, microbatches, way::copy,
+                                       bytes / 3);
 }
 
 bool const entered = [] {
-  enter("strided_addition", 31, strided_addition);
   for (shape const& s : {many(256), many(4096), gpt2(), one_tensor()}) {
     bool const big = s.sizes.size() < 1000;
-    int const rounds = big ? 11 : s.sizes[0] == 256 ? 201 : 31;
-    for (int a : big ? std::vector{1, 4, 8, 16} : std::vector{8}) {
-      auto const at = [&](char const* scalar, way w) {
-        return std::string("group/") + scalar + "/" + s.name + "/A" + std::to_string(a) + "/" + name_of(w);
+    for (int a : big ? std::vector{1, 4, 8, 16} : std::vector{1, 8}) {
+      auto const add = [&](char const* scalar, way w, auto run) {
+        enter(std::string("group/") + scalar + "/" + s.name + "/A" + std::to_string(a) + "/" + name_of(w),
+              rounds_for(s), [=](benchmark::State& state) { run(state, s, a, w); });
       };
-      enter(at("float", way::copy), rounds,
-            [=](benchmark::State& state) { float_group<accrue::one_at_a_time>(state, s, a, way::copy); });
-      enter(at("float", way::lent), rounds,
-            [=](benchmark::State& state) { float_group<accrue::gather<1>>(state, s, a, way::lent); });
+      add("float", way::copy, float_group<accrue::one_at_a_time>);
+      add("float", way::lent, float_group<accrue::gather<1>>);
       if (a == 8) {
-        enter(at("float", way::gather2), rounds,
-              [=](benchmark::State& state) { float_group<accrue::gather<2>>(state, s, a, way::gather2); });
-        enter(at("float", way::gather4), rounds,
-              [=](benchmark::State& state) { float_group<accrue::gather<4>>(state, s, a, way::gather4); });
+        add("float", way::gather2, float_group<accrue::gather<2>>);
+        add("float", way::gather4, float_group<accrue::gather<4>>);
       }
       if (a == 8 && big) {
-        enter(at("bfloat16", way::copy), rounds,
-              [=](benchmark::State& state) { half_group<accrue::one_at_a_time>(state, s, a, way::copy); });
-        enter(at("bfloat16", way::gather4), rounds,
-              [=](benchmark::State& state) { half_group<accrue::gather<4>>(state, s, a, way::gather4); });
+        add("bfloat16", way::copy, half_group<accrue::one_at_a_time>);
+        add("bfloat16", way::gather4, half_group<accrue::gather<4>>);
       }
-      if (a == 1 || a == 8)
-        enter("against_hand/" + s.name + "/A" + std::to_string(a), rounds,
-              [=](benchmark::State& state) { against_hand(state, s, a); });
     }
-    enter("update_pass/" + s.name, rounds, [=](benchmark::State& state) { update_pass(state, s); });
-    enter("measured_addition/" + s.name, rounds, [=](benchmark::State& state) { measured_addition(state, s); });
+  }
+  for (int a : {1, 8}) {
+    std::string const end = "/A" + std::to_string(a) + "/copy";
+    enter("group/float/strided" + end, 11, [=](benchmark::State& state) { strided_group(state, a); });
+    enter("group/mixed/mixed" + end, 11, [=](benchmark::State& state) { mixed_group(state, a); });
   }
   return true;
 }();
