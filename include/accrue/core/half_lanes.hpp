@@ -14,6 +14,18 @@ namespace accrue::detail {
 typedef std::uint32_t words __attribute__((vector_size(register_bytes)));
 typedef std::uint16_t half8 __attribute__((vector_size(16)));
 
+#if defined(__AVX__)
+/// Eight 16-bit numbers, each in the lower half of a word. g++ takes the conversion apart; its builtin does not.
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline words in_words(half8 narrow) {
+#if defined(__AVX2__) && !defined(__clang__)
+  typedef short shorts __attribute__((vector_size(16)));
+  return reinterpret_cast<words>(__builtin_ia32_pmovzxwd256(reinterpret_cast<shorts>(narrow)));
+#else
+  return __builtin_convertvector(narrow, words);
+#endif
+}
+#endif
+
 /// 16-bit numbers, each in the lower half of a word, as floats; the bits that `widened` gives one by one.
 template <class Format>
 [[nodiscard]] ACCRUE_ALWAYS_INLINE inline floats widened_words(words narrow) {
@@ -35,6 +47,13 @@ template <class Format>
   }
 }
 
+/// Lane by lane: whether bits without a sign are more than `limit`. As signed numbers, which SSE2 can compare.
+template <std::uint32_t limit>
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline auto exceeds(words magnitude) {
+  typedef std::int32_t integers __attribute__((vector_size(register_bytes)));
+  return reinterpret_cast<integers>(magnitude) > integers{} + static_cast<std::int32_t>(limit);
+}
+
 /// Floats as 16-bit numbers, each in the lower half of a word; the bits that `narrowed` gives one by one.
 template <class Format>
 [[nodiscard]] ACCRUE_ALWAYS_INLINE inline words narrowed_words(floats wide) {
@@ -47,21 +66,24 @@ template <class Format>
                                      << format::binary32::fraction_bits;
   words const bits = reinterpret_cast<words>(wide);
   words const magnitude = bits & 0x7fffffffu;
-  words const even = (magnitude >> shift) & 1u;
-  words result =
-      (magnitude - (std::uint32_t(rebias) << format::binary32::fraction_bits) + ((1u << (shift - 1)) - 1u) + even) >>
-      shift;
-  if constexpr (rebias != 0) {
+  words const even = (bits >> shift) & 1u;
+  if constexpr (rebias == 0) {  // rounding alone, which makes infinity of what overflows and leaves infinity
+    words const rounded = (bits + ((1u << (shift - 1)) - 1u) + even) >> shift;
+    return exceeds<wide_infinity>(magnitude) ? (bits >> shift) | quiet : rounded;
+  } else {
     // A float whose unit in the last place is that of the subnormal numbers rounds them as it adds them up.
     constexpr std::uint32_t smallest_normal = std::uint32_t(rebias + 1) << format::binary32::fraction_bits;
     constexpr std::uint32_t unit = std::uint32_t(rebias + 1 + shift) << format::binary32::fraction_bits;
     floats const rounded = reinterpret_cast<floats>(magnitude) + bits_as<float>(unit);
-    result = magnitude < smallest_normal ? reinterpret_cast<words>(rounded) - unit : result;
+    words result =
+        (magnitude - (std::uint32_t(rebias) << format::binary32::fraction_bits) + ((1u << (shift - 1)) - 1u) + even) >>
+        shift;
+    result = exceeds<smallest_normal - 1u>(magnitude) ? result : reinterpret_cast<words>(rounded) - unit;
+    result = exceeds<overflow - 1u>(magnitude) ? words{} + infinity : result;
+    words const payload = (magnitude & (wide_infinity ^ 0x7fffffffu)) >> shift;
+    result = exceeds<wide_infinity>(magnitude) ? payload | infinity | quiet : result;
+    return result | ((bits >> 16) & 0x8000u);
   }
-  result = magnitude >= overflow ? words{} + infinity : result;
-  words const payload = (magnitude & (wide_infinity ^ 0x7fffffffu)) >> shift;
-  result = magnitude > wide_infinity ? payload | infinity | quiet : result;
-  return result | ((bits >> 16) & 0x8000u);
 }
 
 }  // namespace accrue::detail

@@ -39,16 +39,16 @@ template <lane_scalar T>
     using storage = typename detail::half_storage<T>::type;
     using form = typename storage::format_type;
     auto const halves = detail::load_register<detail::half8>(from);
+#if defined(__AVX__)
+    loaded.part[0] = detail::widened_words<form>(detail::in_words(halves));
+#else
     using words = detail::words;
-    if constexpr (detail::wide_registers) {
-      loaded.part[0] = detail::widened_words<form>(__builtin_convertvector(halves, words));
-    } else {
-      detail::half8 const zero{};
-      loaded.part[0] = detail::widened_words<form>(
-          reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 0, 8, 1, 9, 2, 10, 3, 11)));
-      loaded.part[1] = detail::widened_words<form>(
-          reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 4, 12, 5, 13, 6, 14, 7, 15)));
-    }
+    detail::half8 const zero{};
+    loaded.part[0] = detail::widened_words<form>(
+        reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 0, 8, 1, 9, 2, 10, 3, 11)));
+    loaded.part[1] = detail::widened_words<form>(
+        reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 4, 12, 5, 13, 6, 14, 7, 15)));
+#endif
   } else {
     using native = typename lanes<T>::native;
     [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {

@@ -172,7 +172,8 @@ struct add_chunk {
     strided const& view = gradients[sets[0]][at.part.view];
     strided const& sum = sums[at.part.view];
     bool const fused = visit_type::measurable && measures && measured.by_squares() && view.contiguous();
-    bool const past_caches = Worker::alone && at.overwrites && streams;
+    constexpr bool gains = sizeof(G) >= sizeof(float);  // 16-bit gradients are added slower so
+    bool const past_caches = gains && Worker::alone && at.overwrites && streams;
     auto const visit = [&]<int... J>(std::integer_sequence<int, J...>) {
       return visit_type{at.buffer,
                         at.keep,
