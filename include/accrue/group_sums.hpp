@@ -8,6 +8,7 @@
 #include <accrue/finalize/clip_policy.hpp>
 #include <accrue/finalize/summarize.hpp>
 #include <accrue/passes/buffer_views.hpp>
+#include <accrue/passes/rows_of_model.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -37,16 +38,10 @@ class group_sums {
   /// Checks a contribution; throws with nothing changed. Contributions of another type that are held go first.
   template <class Contribution>
   void check(Exec const& exec, clip_type const& clip, Contribution const& gradient) {
-    if constexpr (is_written_v<Contribution>) {
-      flush(exec, clip);
-    } else if constexpr (has_rows_v<Contribution>) {
-      model_.check_rows(gradient.items);
-      flush(exec, clip);
-      check(exec, clip, without_rows(gradient));
-    } else {
-      if (held_.count() > 0 && add_held_ != &group_sums::template add_held<Contribution>) flush(exec, clip);
-      model_.check(gradient.items, held_.count());
-    }
+    constexpr bool at_once = is_written_v<Contribution> || has_rows_v<Contribution>;
+    if constexpr (has_rows_v<Contribution>) check_rows<Exec>(model_, gradient.items);
+    if (at_once || (held_.count() > 0 && add_held_ != &group_sums::template add_held<Contribution>)) flush(exec, clip);
+    if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, held_.count());
   }
 
   /// Takes in the contribution that was checked last. With the `last` one of the group the norm is measured, if its
@@ -57,10 +52,8 @@ class group_sums {
     measured_ = false;
     if constexpr (is_written_v<Contribution>) {
       write_through(exec, model_, gradient.producer, by.product, asked_);
-    } else if constexpr (has_rows_v<Contribution>) {
-      model_.add_rows(exec, gradient.items, by.product);
-      take(exec, clip, without_rows(gradient), by, last);
     } else {
+      if constexpr (has_rows_v<Contribution>) add_rows(exec, model_, gradient.items, by.product);
       constexpr bool plain = std::is_null_pointer_v<decltype(microbatch_clip_of(clip))>;
       add_held_ = &group_sums::template add_held<Contribution>;
       if (model_.hold(held_.count(), by.product, plain)) held_.add(by, gradient, model_.recognised());

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rows of a parameter that an index list names, against the same gradient written out in full.
+#include "support/host.hpp"
+
 #include <accrue/accrue.hpp>
 
 #include <doctest/doctest.h>
@@ -16,25 +18,8 @@ using accrue::mean_gradient;
 using accrue::outcome;
 using exec = Kokkos::DefaultExecutionSpace;
 using matrix = Kokkos::View<float**>;
+using support::values;
 
-template <class View>
-auto on_host(View const& view) {
-  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);
-}
-template <class View>
-std::vector<double> values(View const& view) {
-  auto const host = on_host(view);
-  std::vector<double> all;
-  for (std::size_t i = 0; i < host.extent(0); ++i)
-    for (std::size_t j = 0; j < host.extent(1); ++j) {
-      auto const wide = accrue::widen(host(i, j));
-      if constexpr (accrue::is_complex_v<std::remove_const_t<decltype(wide)>>)
-        all.push_back(static_cast<double>(wide.real())), all.push_back(static_cast<double>(wide.imag()));
-      else
-        all.push_back(static_cast<double>(wide));
-    }
-  return all;
-}
 template <class Index>
 Kokkos::View<Index*> list(std::vector<Index> const& numbers) {
   Kokkos::View<Index*> const view("indices", numbers.size());
@@ -126,7 +111,7 @@ TEST_CASE("rows: the first touch of a group leaves nothing of the last one, not 
   CHECK(group.update() == outcome::skipped_non_finite);
   group.accumulate(mean_gradient{accrue::rows(list<int>({1}), filled(1, 2, 4.0f))}, accrue::tokens{2});
   CHECK(group.update() == outcome::applied);
-  CHECK(values(theta) == std::vector<double>{0, 0, -4, -4, 0, 0});
+  CHECK(values(theta) == std::vector<float>{0, 0, -4, -4, 0, 0});
 }
 
 TEST_CASE("rows: none of them touches the parameter all the same") {
@@ -135,7 +120,7 @@ TEST_CASE("rows: none of them touches the parameter all the same") {
                             accrue::adamw{.learning_rate = 0.5, .weight_decay = 0.5});
   group.accumulate(mean_gradient{accrue::rows(list<int>({}), filled(0, 2, 4.0f))}, accrue::tokens{2});
   CHECK(group.update() == outcome::applied);
-  CHECK(values(theta)[0] == 0.75);
+  CHECK(values(theta)[0] == 0.75f);
 }
 
 TEST_CASE("rows: join lent, held and whole gradients in one group") {
@@ -149,7 +134,7 @@ TEST_CASE("rows: join lent, held and whole gradients in one group") {
   group.accumulate(mean_gradient{held}, accrue::tokens{4});
   group.accumulate(mean_gradient{accrue::rows(list<int>({0}), filled(1, 1, 5.0f))}, accrue::tokens{1});
   CHECK(group.update() == outcome::applied);
-  CHECK(values(theta) == std::vector<double>{-15.0 / 8, -10.0 / 8, -16.0 / 8});
+  CHECK(values(theta) == std::vector<float>{-15.0f / 8, -10.0f / 8, -16.0f / 8});
 }
 
 TEST_CASE("rows: what does not fit is refused, and nothing has changed") {
@@ -165,6 +150,9 @@ TEST_CASE("rows: what does not fit is refused, and nothing has changed") {
   refused({0, 1}, filled(1, 2, 1.0f));
   refused({0}, filled(1, 3, 1.0f));
   refused({0}, matrix(static_cast<float*>(nullptr), 1, 2));
+  refused({0, 1, 2}, theta);
+  auto const [lent] = group.next_gradients();  // the sums themselves
+  refused({0, 1, 2}, matrix(lent.data(), 3, 2));
   if constexpr (accrue::runs_on_host_v<exec>) {
     refused({0, 3}, filled(2, 2, 1.0f));
     refused({-1}, filled(1, 2, 1.0f));
@@ -172,7 +160,7 @@ TEST_CASE("rows: what does not fit is refused, and nothing has changed") {
 }
 
 TEST_CASE("rows: on a device an index outside of the parameter makes the group non-finite") {
-  using pass = accrue::add_rows<float, float, int>;
+  using pass = accrue::row_addition<float, float, int>;
   auto const sums = filled(2, 2, 1.0f), some = filled(1, 2, 5.0f);
   auto const run = [&](int index) {
     Kokkos::View<int*> const indices = list<int>({index});
@@ -181,7 +169,7 @@ TEST_CASE("rows: on a device an index outside of the parameter makes the group n
                          pass::by_element{{indices.data(), 1, 1, 2, row(some), 2, row(sums), 2, 2.0f, 1}});
     return values(sums);
   };
-  CHECK(run(1) == std::vector<double>{1, 1, 11, 11});
+  CHECK(run(1) == std::vector<float>{1, 1, 11, 11});
   CHECK(std::isnan(run(2)[0]));
   CHECK(values(sums)[2] == 11);
 }
@@ -197,7 +185,7 @@ TEST_CASE("rows: the sums have the same bits for any number of host threads") {
       auto const which = list<int>(indices);
       Kokkos::parallel_for(
           Kokkos::RangePolicy<exec>(0, static_cast<int>(threads)),
-          accrue::add_rows<float, float, int>{which.data(), 1, 100, 7, row(some), 5, row(sums), 5, 0.7f, threads});
+          accrue::row_addition<float, float, int>{which.data(), 1, 100, 7, row(some), 5, row(sums), 5, 0.7f, threads});
       return values(sums);
     };
     for (std::int64_t threads : {2, 3, 5, 64}) CHECK(sums_with(threads) == sums_with(1));

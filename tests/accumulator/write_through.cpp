@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A producer that adds its gradient to the sums itself must change nothing but the passes over memory.
+#include "support/host.hpp"
+
 #include <accrue/accrue.hpp>
 
 #include <doctest/doctest.h>
@@ -19,18 +21,8 @@ using accrue::outcome;
 using accrue::sum_written_by;
 using exec = Kokkos::DefaultExecutionSpace;
 using array = Kokkos::View<float*>;
+using support::values;
 
-template <class View>
-auto on_host(View const& view) {
-  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);
-}
-template <class View>
-std::vector<double> values(View const& view) {
-  auto const host = on_host(view);
-  std::vector<double> all;
-  for (std::size_t i = 0; i < host.size(); ++i) all.push_back(static_cast<double>(host.data()[i]));
-  return all;
-}
 array filled(std::size_t n, float value) {
   array const view("view", n);
   Kokkos::deep_copy(view, value);
@@ -83,9 +75,9 @@ void launch(exec const& instance, std::size_t n, Body const& body) {
 
 enum class way { separately, by_adder, by_product };
 
-/// Three groups of three microbatches; returns the parameters.
+/// Three groups of three microbatches; returns the parameters afterwards.
 template <class T, class Layout>
-std::vector<double> train(way w) {
+auto train(way w) {
   Kokkos::View<T**, Layout> const theta("theta", 5, 7), gradient("gradient", 5, 7);
   accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::every{3},
                             accrue::clip_by_global_norm{.max_norm = 2.0}, accrue::adamw{.learning_rate = 0.5});
@@ -145,7 +137,7 @@ TEST_CASE("write_through: what the last group left in the sums is not read, even
   group.accumulate(sum_written_by{add_everywhere(3.0f)}, accrue::tokens{1});
   group.accumulate(mean_written_by{add_everywhere(1.0f)}, accrue::tokens{3});
   CHECK(group.update() == outcome::applied);
-  CHECK(values(theta) == std::vector<double>(3, -1.5));  // (3 + 3 * 1) / 4
+  CHECK(values(theta) == std::vector<float>(3, -1.5));  // (3 + 3 * 1) / 4
 }
 
 TEST_CASE("write_through: a parameter whose target nobody asks is not touched") {
@@ -177,7 +169,7 @@ TEST_CASE("write_through: joins microbatches of every other kind in one group") 
   group.accumulate(mean_gradient{held}, accrue::tokens{1});                   // waits for its pass
   group.accumulate(sum_written_by{add_everywhere(7.0f)}, accrue::tokens{2});  // comes after it
   CHECK(group.update() == outcome::applied);
-  CHECK(values(theta) == std::vector<double>(3, -2.25));  // (2 * 1 + 3 * 2 + 3 + 7) / 8
+  CHECK(values(theta) == std::vector<float>(3, -2.25));  // (2 * 1 + 3 * 2 + 3 + 7) / 8
 }
 
 TEST_CASE("write_through: a microbatch that is ignored is not produced") {
@@ -209,7 +201,7 @@ TEST_CASE("write_through: a producer that throws costs the open group, on the re
 
   group.accumulate(mean_gradient{gradient}, accrue::tokens{1});
   CHECK(group.update() == outcome::applied);
-  CHECK(values(theta) == std::vector<double>(3, -1.0));
+  CHECK(values(theta) == std::vector<float>(3, -1.0));
 }
 
 TEST_CASE("write_through: sums of 16-bit parameters are floats") {
@@ -221,5 +213,5 @@ TEST_CASE("write_through: sums of 16-bit parameters are floats") {
                    }},
                    accrue::tokens{3});
   CHECK(group.update() == outcome::applied);
-  CHECK(values(theta)[2] == static_cast<double>(accrue::bfloat16(-1.0f / 3.0f)));
+  CHECK(values(theta)[2] == float(accrue::bfloat16(-1.0f / 3.0f)));
 }

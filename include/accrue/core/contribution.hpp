@@ -100,18 +100,5 @@ inline constexpr bool has_rows_v = false;
 template <template <class...> class Contribution, class... Items>
 inline constexpr bool has_rows_v<Contribution<Items...>> = (is_rows_v<Items> || ...);
 
-/// A contribution without its rows, which are added by a launch of their own.
-template <template <class...> class Contribution, class... Items>
-[[nodiscard]] auto without_rows(Contribution<Items...> const& whole) {
-  auto const dense = []<class Item>(Item const& item) {
-    if constexpr (is_rows_v<Item>)
-      return no_gradient;
-    else
-      return item;
-  };
-  return std::apply([&](auto const&... item) { return Contribution<decltype(dense(item))...>(dense(item)...); },
-                    whole.items);
-}
-
 }  // namespace accrue
 #endif

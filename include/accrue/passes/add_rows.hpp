@@ -30,7 +30,7 @@ struct prepare_sums {
 /// Order: on a host every thread takes some columns of all rows, so that rows that meet are added in their order; on a
 /// device every element is a thread's, and they are added atomically.
 template <class G, class B, class Index>
-struct add_rows {
+struct row_addition {
   Index const* indices;
   std::int64_t index_stride;
   std::int64_t count;
@@ -60,7 +60,7 @@ struct add_rows {
 
   /// One element, on a device. An index outside of the parameter spoils a sum, so that the group is skipped.
   struct by_element {
-    add_rows pass;
+    row_addition pass;
     KOKKOS_FUNCTION void operator()(std::int64_t i) const {
       std::int64_t const k = i / pass.values.size;
       std::int64_t const j = i % pass.values.size;
@@ -80,12 +80,12 @@ struct add_rows {
   }
 };
 
-/// Checks rows against the parameter that is number `view`.
+/// Checks rows against the parameter that is number `view`, whose sums begin at `sums`.
 ///
-/// Failure: `accrue::error` for other extents, for rows without memory, and for an index outside of the parameter where
-/// the host can read them. Cost: reads the indices there.
+/// Failure: `accrue::error` for other extents, for rows without memory or in that of the parameter or its sums, and for
+/// an index outside of the parameter where the host can read them. Cost: reads the indices there.
 template <class Exec, class Rows>
-void check_rows(view_directory const& directory, std::size_t view, Rows const& given) {
+void check_rows_of(view_directory const& directory, std::size_t view, void const* sums, Rows const& given) {
   view_shape const parameter = directory[view].shape;
   view_shape const values = shape_of(given.values);
   auto const count = static_cast<std::int64_t>(given.indices.extent(0));
@@ -96,6 +96,9 @@ void check_rows(view_directory const& directory, std::size_t view, Rows const& g
   if (values.size() > 0 && (given.values.data() == nullptr || given.indices.data() == nullptr))
     throw error(joined({"accrue: the rows for ", directory.name(view), " were never allocated"}),
                 "there is nothing to add", "write accrue::no_gradient where a parameter has none");
+  if (values.size() > 0 && (given.values.data() == directory[view].storage.data || given.values.data() == sums))
+    throw error(joined({"accrue: the rows for ", directory.name(view), " lie in the parameter itself, or in its sums"}),
+                "they would be added to themselves", "hand over the view that they were written to");
   if constexpr (runs_on_host_v<Exec>) {
     for (std::int64_t k = 0; k < count; ++k) {
       auto const index = given.indices(static_cast<std::size_t>(k));
@@ -124,22 +127,22 @@ void launch_add_rows(Exec const& exec, directory_entry const& parameter, Rows co
   view_shape const values = shape_of(given.values);
   index_order const order = row_order(parameter.order, parameter.shape.rank);
   void* const from = const_cast<G*>(given.values.data());
-  add_rows<G, B, index_type> const pass{given.indices.data(),
-                                        static_cast<std::int64_t>(given.indices.stride(0)),
-                                        values.extent[0],
-                                        parameter.shape.extent[0],
-                                        fold(row_of(values), order, from, scalar_id<G>()),
-                                        values.stride[0],
-                                        fold(row_of(kept), order, sums, scalar_id<B>()),
-                                        kept.stride[0],
-                                        static_cast<real_t<B>>(weight),
-                                        runs_on_host_v<Exec> ? exec.concurrency() : 1};
+  row_addition<G, B, index_type> const pass{given.indices.data(),
+                                            static_cast<std::int64_t>(given.indices.stride(0)),
+                                            values.extent[0],
+                                            parameter.shape.extent[0],
+                                            fold(row_of(values), order, from, scalar_id<G>()),
+                                            values.stride[0],
+                                            fold(row_of(kept), order, sums, scalar_id<B>()),
+                                            kept.stride[0],
+                                            static_cast<real_t<B>>(weight),
+                                            runs_on_host_v<Exec> ? exec.concurrency() : 1};
   if (values.size() == 0) return;
   if constexpr (runs_on_host_v<Exec>)
     Kokkos::parallel_for("accrue::accumulate::rows", range(exec, 0, pass.threads), pass);
   else
     Kokkos::parallel_for("accrue::accumulate::rows", range(exec, 0, values.size()),
-                         typename add_rows<G, B, index_type>::by_element{pass});
+                         typename row_addition<G, B, index_type>::by_element{pass});
 }
 
 }  // namespace accrue

@@ -3,7 +3,6 @@
 #define ACCRUE_PASSES_MODEL_HPP
 
 #include <accrue/passes/add.hpp>
-#include <accrue/passes/add_rows.hpp>
 #include <accrue/passes/apply.hpp>
 #include <accrue/passes/block.hpp>
 #include <accrue/passes/gradient_tables.hpp>
@@ -126,25 +125,6 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// Whether the contribution that was checked last is the one that was held under its number before.
   [[nodiscard]] bool recognised() const { return tables_.recognised(); }
 
-  /// Checks those gradients that are rows; throws with nothing changed.
-  template <class... Gradients>
-  void check_rows(std::tuple<Gradients...> const& gradients) const {
-    for_each_rows(gradients, [&]<std::size_t I>(std::integral_constant<std::size_t, I>, auto const& given) {
-      accrue::check_rows<Exec>(directory_, first_view<I>(), given);
-    });
-  }
-  /// Adds them, each by a launch of its own.
-  template <class... Gradients>
-  void add_rows(Exec const& exec, std::tuple<Gradients...> const& gradients, double weight) {
-    for_each_rows(gradients, [&]<std::size_t I>(std::integral_constant<std::size_t, I>, auto const& given) {
-      directory_entry const& entry = directory_[first_view<I>()];
-      auto const& sums = std::get<index_of<scalar_of<std::tuple_element_t<I, items_type>>>()>(blocks_);
-      auto& touched = tables_.touched();
-      launch_add_rows(exec, entry, given, sums.lent(-1, static_cast<std::int64_t>(entry.local)), weight,
-                      touched.keep(entry.number), !touched.is_touched(entry.number));
-      touched.touch(entry.number, 1.0);
-    });
-  }
   /// Notes that somebody wrote the sums of a view, and that they are what they should be.
   void note_written(std::size_t view) { tables_.touched().touch(directory_[view].number, 1.0); }
 
@@ -225,14 +205,6 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   }
 
  private:
-  template <class... Gradients, class Visit>
-  static void for_each_rows(std::tuple<Gradients...> const& gradients, Visit const& visit) {
-    auto const one = [&]<std::size_t I>(std::integral_constant<std::size_t, I> at) {
-      if constexpr (is_rows_v<std::tuple_element_t<I, std::tuple<Gradients...>>>) visit(at, std::get<I>(gradients));
-    };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (one(std::integral_constant<std::size_t, I>{}), ...); }
-    (std::index_sequence_for<Gradients...>{});
-  }
   template <class Visit>
   void for_each_block(Visit&& visit) {
     std::apply([&](auto&... each) { (visit(each), ...); }, blocks_);

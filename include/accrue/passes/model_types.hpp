@@ -29,14 +29,15 @@ struct read_as {
 template <sixteen_bit T>
 struct read_as<T> : half_storage<T> {};
 
-/// The scalar of a gradient if its parameter has scalar `P`, else void.
+/// The scalar of a gradient if its parameter has scalar `P`, else void; of rows void, because they are added by
+/// themselves.
 template <class P, class Item, class Gradient>
 struct scalar_for {
   using type = void;
 };
 template <class P, view_item Item, gradient_item Gradient>
   requires(std::is_same_v<typename view_of_t<Item>::non_const_value_type, P> &&
-           !std::is_void_v<gradient_view_t<Gradient>>)
+           !std::is_void_v<gradient_view_t<Gradient>> && !is_rows_v<Gradient>)
 struct scalar_for<P, Item, Gradient> {
   using type = typename read_as<typename gradient_view_t<Gradient>::non_const_value_type>::type;
 };

@@ -98,7 +98,7 @@ class view_directory {
     std::size_t given = 0;
     auto const note = [&](auto const& g) { given++ < expected ? void(present(g)) : void(); };
     auto const note_absent = [&] { given++ < expected ? void(absent()) : void(); };
-    if constexpr (std::same_as<Gradient, no_gradient_t>) {
+    if constexpr (std::same_as<Gradient, no_gradient_t> || is_rows_v<Gradient>) {  // rows are added by themselves
       while (given < expected) note_absent();
     } else if constexpr (view_item<Gradient>) {
       for_each_view(gradient, note);
