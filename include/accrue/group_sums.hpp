@@ -25,6 +25,9 @@ class group_sums {
   using holding = typename Recipe::holding_type;
   using clip_type = typename Recipe::clip_type;
 
+  /// No clip has to look at a microbatch by itself before it is added.
+  static constexpr bool plain = std::is_null_pointer_v<decltype(microbatch_clip_of(std::declval<clip_type const&>()))>;
+
  public:
   using model_type = accrue::model<Exec, typename Recipe::summation_type, Set, holding::sets>;
 
@@ -41,7 +44,7 @@ class group_sums {
     constexpr bool at_once = is_written_v<Contribution> || has_rows_v<Contribution>;
     if constexpr (has_rows_v<Contribution>) check_rows<Exec>(model_, gradient.items);
     if (at_once || (held_.count() > 0 && add_held_ != &group_sums::template add_held<Contribution>)) flush(exec, clip);
-    if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, held_.count());
+    if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, held_.count(), plain);
   }
 
   /// Takes in the contribution that was checked last. With the `last` one of the group the norm is measured, if its
@@ -54,9 +57,9 @@ class group_sums {
       write_through(exec, model_, gradient.producer, by.product, asked_);
     } else {
       if constexpr (has_rows_v<Contribution>) add_rows(exec, model_, gradient.items, by.product);
-      constexpr bool plain = std::is_null_pointer_v<decltype(microbatch_clip_of(clip))>;
       add_held_ = &group_sums::template add_held<Contribution>;
-      if (model_.hold(held_.count(), by.product, plain)) held_.add(by, gradient, model_.recognised());
+      if (model_.hold(held_.count(), by.product))
+        held_.add(by, gradient, model_.tables().identity(held_.count()), model_.tables().recognised());
       if (held_.full() || last) flush(exec, clip, last ? norm_of_group(clip) : norm_request{});
     }
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -37,8 +38,8 @@ struct two {
 
   template <class A, class B>
   bool take(int set, A const& of_a, B const& of_b, double weight = 1.0, bool may_stay = true) {
-    tables.check(directory, std::tuple(a, b), std::tuple(of_a, of_b), set);
-    return tables.hold(directory, set, weight, may_stay);
+    tables.check(directory, std::tuple(a, b), std::tuple(of_a, of_b), set, may_stay);
+    return tables.hold(directory, set, weight);
   }
 };
 
@@ -87,6 +88,42 @@ TEST_CASE("gradient_tables: a gradient in memory that the group still needs is r
   m.take(0, m.sum_of_a(), no_gradient);
   CHECK_THROWS_AS(m.take(0, m.sum_of_a(), no_gradient), accrue::error);
   CHECK(m.take(0, no_gradient, of_b));
+}
+
+TEST_CASE("gradient_tables: contributions that come in turn are recognised, and each brings its own table") {
+  two m;
+  std::vector<array> of_a, of_b;
+  for (int i = 0; i < 5; ++i) of_a.emplace_back("gradient", 3), of_b.emplace_back("gradient", 4);
+  auto const take = [&](int set, std::size_t i) {
+    m.take(set, of_a[i], of_b[i]);
+    m.tables.upload(m.instance, set + 1);
+    CHECK(m.tables.identity(set) > 0);
+    return m.tables.recognised();
+  };
+  auto const pairs = {std::pair<std::size_t, std::size_t>{0, 1}, {2, 3}};
+  for (bool const known : {false, true}) {
+    for (auto const& [first, second] : pairs) {
+      CHECK(take(0, first) == known);
+      CHECK(take(1, second) == known);
+    }
+  }
+  if constexpr (accrue::runs_on_host_v<exec>) {  // the views of b come first in the tables
+    CHECK(m.tables.gradients(0)[0].data == of_b[2].data());
+    CHECK(m.tables.gradients(1)[1].data == of_a[3].data());
+  }
+  CHECK(take(0, 0));
+  CHECK(!take(1, 3));  // never held beside this one
+  CHECK_THROWS_AS(m.take(1, of_a[0], of_b[0]), accrue::error);
+}
+
+TEST_CASE("gradient_tables: the buffer is refused a second time also where nothing may stay in it") {
+  two m;
+  for (int group = 0; group < 2; ++group) {
+    CHECK(m.take(0, m.sum_of_a(), m.sum_of_b(), 1.0, false));
+    m.tables.touch(1);
+    CHECK_THROWS_AS(m.take(0, m.sum_of_a(), m.sum_of_b(), 1.0, false), accrue::error);
+    m.tables.touched().forget();
+  }
 }
 
 TEST_CASE("block_plan: every view begins at a multiple of 64 bytes, and one without elements takes no room") {

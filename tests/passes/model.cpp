@@ -122,11 +122,11 @@ struct mixed {
   template <template <class...> class Contribution, class... Gradients>
   void add_measured(accrue::norm_request const& wanted, double factor, Gradients... gradients) {
     Contribution<Gradients...> const contribution(gradients...);
-    model.check(contribution.items);
+    model.check(contribution.items, 0, false);
     auto const weigh = [&]<class B>(std::type_identity<B>, int) {
       return times<B>{static_cast<accrue::real_t<B>>(factor)};
     };
-    CHECK(model.hold(0, factor, false) == (sizeof...(Gradients) > 0));
+    CHECK(model.hold(0, factor) == (sizeof...(Gradients) > 0));
     model.template add<Contribution<Gradients...>>("add", instance, 1, weigh, wanted);
   }
   [[nodiscard]] accrue::norm_request request(double p) const {
@@ -184,8 +184,8 @@ TEST_CASE("model: measures what was touched, and a contribution before it is add
 
   using other = accrue::mean_gradient<halves, accrue::no_gradient_t, std::vector<halves>, accrue::no_gradient_t>;
   other const contribution(half(8.0, 3), accrue::no_gradient, {half(1.0, 2), halves()}, accrue::no_gradient);
-  m.model.check(contribution.items);
-  m.model.hold(0, 1.0, false);
+  m.model.check(contribution.items, 0, false);
+  m.model.hold(0, 1.0);
   m.model.measure_held<other>("measure", m.instance, m.request(1.0));
   CHECK(m.norm(1.0) == 3 * 8.0 + 2 * 1.0);  // nothing is left of the sums
 }
@@ -218,8 +218,8 @@ TEST_CASE(
     accrue::model<exec, accrue::widened<>, views> model(instance, accrue::parameters(theta), 0);
     Kokkos::deep_copy(gradient, value);
     accrue::mean_gradient<Kokkos::View<double*>> const contribution(gradient);
-    model.check(contribution.items);
-    model.hold(0, 1.0, false);
+    model.check(contribution.items, 0, false);
+    model.hold(0, 1.0);
     model.add<accrue::mean_gradient<Kokkos::View<double*>>>(
         "add", instance, 1, [](auto, int) { return times<double>{1.0}; },
         accrue::norm_request{{2.0}, &scalars.data()->total, &scalars.data()->workers_gone});

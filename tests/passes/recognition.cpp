@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -22,11 +24,12 @@ struct model {
 
   template <class... Gradients>
   finding look(int held, bool may_be_in_buffer, Gradients const&... gradients) {
-    return memory.look(3, items, std::tuple(gradients...), held, may_be_in_buffer);
+    return memory.look(items, std::tuple(gradients...), held, may_be_in_buffer);
   }
   template <class... Gradients>
-  void note(bool in_buffer, Gradients const&... gradients) {
-    memory.note(items, std::tuple(gradients...), in_buffer);
+  void hold(int number, Gradients const&... gradients) {
+    static_cast<void>(look(number, false, gradients...));
+    memory.hold(number);
   }
 };
 
@@ -37,22 +40,31 @@ using many = std::vector<array>;
 template class accrue::recognition<3>;
 template class accrue::touch_table<exec>;
 
-TEST_CASE("glance: knows a view by type, place, extents and strides") {
+TEST_CASE("glances: tell views apart by type, place, extents and strides") {
   Kokkos::View<double**, Kokkos::LayoutStride> const all(Kokkos::View<double**, Kokkos::LayoutRight>("all", 6, 4));
   auto const part = [&](int rows, int columns) {
     return Kokkos::subview(all, Kokkos::pair(0, rows), Kokkos::pair(0, columns));
   };
-  accrue::glance seen;
-  CHECK(seen.is_nothing());
-  seen.look_at(part(2, 3));
-  CHECK(!seen.is_nothing());
-  CHECK(seen.is(part(2, 3)));
-  CHECK(!seen.is(part(3, 3)));
-  CHECK(!seen.is(part(2, 2)));
-  CHECK(!seen.is(Kokkos::subview(all, Kokkos::pair(1, 3), Kokkos::pair(0, 3))));
+  auto const seen = [](auto const&... views) {
+    accrue::glances all_of_them;
+    (all_of_them.add(views), ...);
+    return all_of_them;
+  };
+  accrue::glances const known = seen(part(2, 3));
+  CHECK(known == seen(part(2, 3)));
+  CHECK(known != seen(part(3, 3)));
+  CHECK(known != seen(part(2, 2)));
+  CHECK(known != seen(Kokkos::subview(all, Kokkos::pair(1, 3), Kokkos::pair(0, 3))));
   using dense = Kokkos::View<double**, Kokkos::LayoutStride>;
-  CHECK(!seen.is(dense(all.data(), Kokkos::LayoutStride(2, 3, 3, 1))));
-  CHECK(!seen.is(Kokkos::View<float**, Kokkos::LayoutStride>(nullptr, Kokkos::LayoutStride(2, 3, 4, 1))));
+  CHECK(known != seen(dense(all.data(), Kokkos::LayoutStride(2, 3, 3, 1))));
+  using floats = Kokkos::View<float**, Kokkos::LayoutStride>;
+  CHECK(known != seen(floats(reinterpret_cast<float*>(all.data()), Kokkos::LayoutStride(2, 4, 3, 1))));
+  CHECK(known != seen(part(2, 3), part(2, 3)));
+  accrue::glances one_absent = known;
+  one_absent.add_absent();
+  CHECK(known != one_absent);
+  CHECK(one_absent.has(0));
+  CHECK(!one_absent.has(1));
 }
 
 TEST_CASE("recognition: a contribution is known once it was held, and under its number only") {
@@ -60,10 +72,8 @@ TEST_CASE("recognition: a contribution is known once it was held, and under its 
   array const a("gradient", 3);
   many const bc{array("gradient", 4), array("gradient", 5)};
   CHECK(m.look(0, false, a, bc) == finding::unknown);
-  m.note(false, a, bc);
   CHECK(m.look(0, false, a, bc) == finding::unknown);  // it was not held
-  m.note(false, a, bc);
-  m.memory.held_as(0);
+  m.memory.hold(0);
   CHECK(m.look(0, false, a, bc) == finding::held_before);
   CHECK(m.look(1, false, a, bc) == finding::unknown);
   CHECK(m.look(0, false, array("gradient", 3), bc) == finding::unknown);
@@ -77,9 +87,7 @@ TEST_CASE("recognition: what is absent is part of what is known") {
   model m;
   many const bc{array("gradient", 4), array("gradient", 5)};
   std::vector<std::optional<array>> const only_c{{}, bc[1]};
-  CHECK(m.look(0, false, accrue::no_gradient, only_c) == finding::unknown);
-  m.note(false, accrue::no_gradient, only_c);
-  m.memory.held_as(0);
+  m.hold(0, accrue::no_gradient, only_c);
   CHECK(m.look(0, false, accrue::no_gradient, only_c) == finding::held_before);
   CHECK(m.look(0, false, std::optional<array>(), only_c) == finding::held_before);
   CHECK(m.look(0, false, std::optional<array>(array("gradient", 3)), only_c) == finding::unknown);
@@ -87,37 +95,60 @@ TEST_CASE("recognition: what is absent is part of what is known") {
   CHECK(m.look(0, false, accrue::no_gradient, accrue::no_gradient) == finding::unknown);
 }
 
-TEST_CASE("recognition: another contribution under a number has the later ones checked again") {
+TEST_CASE("recognition: as many contributions as a loop goes round between keep their slots; the oldest gives way") {
   model m;
   many const bc{array("gradient", 4), array("gradient", 5)};
-  array const a("gradient", 3), other("gradient", 3);
-  auto const hold = [&](int number, array const& g) {
-    static_cast<void>(m.look(number, false, g, bc));
-    m.note(false, g, bc);
-    m.memory.held_as(number);
-  };
-  hold(0, a);
-  hold(1, other);
+  std::vector<array> a;
+  for (std::size_t i = 0; i <= accrue::remembered; ++i) a.emplace_back("gradient", 3);
+  auto const last = accrue::remembered;
+  for (std::size_t i = 0; i < last; ++i) m.hold(0, a[i], bc);
+  for (std::size_t i = 0; i < last; ++i) {
+    CHECK(m.look(0, false, a[i], bc) == finding::held_before);
+    CHECK(m.memory.hold(0) == i);
+  }
+  CHECK(m.look(0, false, a[0], bc) == finding::held_before);
+  m.memory.hold(0);
+  m.hold(0, a[last], bc);  // in place of a[1]
+  CHECK(m.look(0, false, a[0], bc) == finding::held_before);
+  CHECK(m.look(0, false, a[1], bc) == finding::unknown);
+  CHECK(m.look(0, false, a[last], bc) == finding::held_before);
+}
+
+TEST_CASE("recognition: a contribution is checked again beside others than before") {
+  model m;
+  many const bc{array("gradient", 4), array("gradient", 5)};
+  array const a("gradient", 3), other("gradient", 3), third("gradient", 3);
+  m.hold(0, a, bc);
+  std::int64_t const identity = m.memory.identity(0);
+  m.hold(1, other, bc);
+  CHECK(m.memory.identity(1) != identity);
   CHECK(m.look(1, false, other, bc) == finding::held_before);
-  hold(0, other);
+  m.hold(0, third, bc);
   CHECK(m.look(1, false, other, bc) == finding::unknown);
-  m.memory.look_at_none();
-  m.memory.held_as(0);  // a contribution that names nothing
-  CHECK(m.look(0, false, other, bc) == finding::unknown);
+  m.hold(0, a, bc);
+  CHECK(m.memory.identity(0) == identity);
+  CHECK(m.look(1, false, other, bc) == finding::held_before);
+  m.memory.forget_look();
+  m.memory.hold(0);  // a contribution that names nothing
+  CHECK(m.look(1, false, other, bc) == finding::unknown);
+  CHECK(m.look(0, false, a, bc) == finding::held_before);
 }
 
 TEST_CASE("recognition: what lay in the buffer is known where it may lie there") {
   model m;
   array const a("lent", 3);
-  many const bc{array("lent", 4), array("lent", 5)};
-  CHECK(m.look(0, true, a, bc) == finding::unknown);
-  m.note(true, a, bc);
+  std::vector<std::optional<array>> const only_c{{}, array("lent", 5)};
+  CHECK(m.look(0, true, a, only_c) == finding::unknown);
+  m.memory.note_in_buffer();
   CHECK(m.memory.found() == finding::in_buffer);
   m.memory.left_in_buffer();
-  CHECK(m.look(0, true, a, bc) == finding::in_buffer);
+  CHECK(m.look(0, true, a, only_c) == finding::in_buffer);
   m.memory.left_in_buffer();  // again: nothing is forgotten
+  CHECK(m.memory.in_buffer(0));
+  CHECK(!m.memory.in_buffer(1));
   CHECK(m.memory.in_buffer(2));
-  CHECK(m.look(0, false, a, bc) == finding::unknown);
+  CHECK(m.look(0, true, a, only_c) == finding::in_buffer);
+  CHECK(m.look(0, false, a, only_c) == finding::unknown);
 }
 
 TEST_CASE("touch_table: counts what is touched, and what waits for its weight") {

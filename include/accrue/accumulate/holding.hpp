@@ -84,16 +84,17 @@ class held_contributions {
     return weights_;
   }
 
-  /// `known` is what was held under this number before.
+  /// The `identity` is that of the contribution's views; they are `known` where they were held before.
   template <class Contribution>
-  void add(microbatch_weight const& by, Contribution const& contribution, bool known) {
+  void add(microbatch_weight const& by, Contribution const& contribution, std::int64_t identity, bool known) {
     kept& at = alive_[static_cast<std::size_t>(count_)];
     weights_[static_cast<std::size_t>(count_++)] = by;
     if constexpr (Sets > 1 && owns_memory_v<Contribution>) {
-      if (!known || at.views == nullptr) at.views = std::make_shared<Contribution const>(contribution);
+      if (at.identity != identity || at.views == nullptr) at.views = std::make_shared<Contribution const>(contribution);
     } else {
       at.views.reset();
     }
+    at.identity = identity;
     at.stays = known;
   }
   void clear() {
@@ -105,6 +106,7 @@ class held_contributions {
  private:
   struct kept {
     std::shared_ptr<void const> views;
+    std::int64_t identity = 0;
     bool stays = false;
   };
 

@@ -184,6 +184,22 @@ template <class To, class From>
 
 #endif
 
+#if ACCRUE_HAS_LANES
+#if defined(__FMA__) && __has_builtin(__builtin_ia32_vfmaddps256)
+/// Whether `fused` is there, and one instruction.
+inline constexpr bool has_fused_lanes = true;
+/// x * y + z in one rounding.
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline lanes<float> fused(lanes<float> const& x, lanes<float> const& y,
+                                                             lanes<float> const& z) {
+  using native = lanes<float>::native;
+  return lanes<float>::map(
+      [](native a, native b, native c) ACCRUE_ALWAYS_INLINE { return __builtin_ia32_vfmaddps256(a, b, c); }, x, y, z);
+}
+#else
+inline constexpr bool has_fused_lanes = false;
+#endif
+#endif
+
 /// The square root and the larger of two, for one number or for lanes: what a rule needs that serves both.
 template <class T>
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T root_of(T const& x) {

@@ -33,95 +33,94 @@ class gradient_tables {
   /// Gradients may lie in the buffer itself where it `lends` its views.
   gradient_tables(Exec const& exec, std::vector<strided> sums, bool lends)
       : views_(sums.size()), lends_(lends), touched_(exec, sums.size()) {
-    for (auto& set : gradients_)
-      set = {exec, "accrue::passes::gradients", std::vector<strided>(views_), table_versions};
+    for (auto& slots : known_)
+      for (known& each : slots) each.gradients = {exec, "accrue::passes::gradients", std::vector<strided>(views_)};
     sums_ = {exec, "accrue::passes::sums", std::move(sums)};
   }
 
   [[nodiscard]] touch_table<Exec>& touched() { return touched_; }
   [[nodiscard]] touch_table<Exec> const& touched() const { return touched_; }
 
-  /// Checks a contribution against the parameters, `held` others being held already; throws with nothing changed.
+  /// Checks a contribution against the parameters, `waiting` others being held already; throws with nothing changed.
+  /// The first gradients of a group may lie in the buffer, and stay there where nothing has to look at them first.
   ///
-  /// Cost: a look at each view where the same ones were held under this number before, or lay in the buffer; else some
+  /// Cost: a look at each view where the same ones are remembered under this number, or lay in the buffer; else some
   /// 50 ns for each.
   template <class... Items, class... Gradients>
   void check(view_directory& directory, std::tuple<Items...> const& items, std::tuple<Gradients...> const& gradients,
-             int held) {
+             int waiting, bool may_stay_in_buffer) {
+    may_stay_ = lends_ && may_stay_in_buffer;
     if constexpr (sizeof...(Gradients) != sizeof...(Items)) {  // none, or the parameters were refused
       directory.no_gradients();
-      memory_.look_at_none();
+      memory_.forget_look();
     } else {
-      bool const may_be_in_buffer = lends_ && !touched_.any();
-      if (memory_.look(views_, items, gradients, held, may_be_in_buffer) != finding::unknown) return;
+      if (memory_.look(items, gradients, waiting, may_stay_ && !touched_.any()) != finding::unknown) return;
       std::size_t view = 0;
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         (directory.check(std::get<I>(items), std::get<I>(gradients), view), ...);
       }
       (std::index_sequence_for<Gradients...>{});
-      placing const where = refuse_what_is_in_use(directory, held);
-      bool const divided = where.in_buffer > 0 && where.in_buffer < where.given;
-      if (!divided) memory_.note(items, gradients, lends_ && where.in_buffer > 0);
+      placing const where = refuse_what_is_in_use(directory, waiting);
+      if (where.in_buffer == 0) return;
+      if (may_stay_ && where.in_buffer == where.given)
+        memory_.note_in_buffer();
+      else
+        memory_.forget_look();
     }
   }
 
   /// Takes the contribution that was checked last as number `set` of those that one pass will add. Gradients that were
   /// written into the buffer itself are there already: `weight` waits until the next pass. Returns whether others are
   /// left for a pass.
-  bool hold(view_directory const& directory, int set, double weight, bool may_stay_in_buffer) {
-    auto const number = static_cast<std::size_t>(set);
-    if (memory_.found() == finding::held_before) return given_[number] > 0;
-    if (memory_.found() == finding::in_buffer && may_stay_in_buffer) {
+  bool hold(view_directory const& directory, int set, double weight) {
+    if (memory_.found() == finding::in_buffer) {
       memory_.left_in_buffer();
       for (std::size_t v = 0; v < views_; ++v)
         if (memory_.in_buffer(v)) touched_.touch(directory[v].number, weight);
       return false;
     }
-    std::int64_t given = 0;
+    held_[static_cast<std::size_t>(set)] = memory_.hold(set);
+    known& mine = held(set);
+    if (recognised()) return mine.given > 0;
+    mine.given = 0;
     for (std::size_t v = 0; v < views_; ++v) {
       std::size_t const at = directory[v].number;
       strided gradient = directory.gradient(v);
-      if (may_stay_in_buffer && lies_in_buffer(gradient, at)) {
+      if (may_stay_ && lies_in_buffer(gradient, at)) {
         touched_.touch(at, weight);
         gradient = {};
       }
-      given += gradient.scalar >= 0 ? 1 : 0;
-      gradients_[number].set(at, gradient);
+      mine.given += gradient.scalar >= 0 ? 1 : 0;
+      mine.gradients.set(at, gradient);
     }
-    given_[number] = given;
-    memory_.held_as(set);
-    return given > 0;
+    return mine.given > 0;
   }
 
-  /// Whether the contribution that was checked last is the one that was held under its number before.
+  /// Whether the contribution that was checked last was held under its number before.
   [[nodiscard]] bool recognised() const { return memory_.found() == finding::held_before; }
+  /// What is held under a number, told apart from everything else that ever was.
+  [[nodiscard]] std::int64_t identity(int set) const { return memory_.identity(set); }
 
   /// Sends the tables of the first `count` sets to the device, and says what is touched by them for the first time.
   first_touch upload(Exec const& exec, int count) {
-    for (int j = 0; j < count; ++j) gradients_[static_cast<std::size_t>(j)].upload(exec);
+    for (int j = 0; j < count; ++j) held(j).gradients.upload(exec);
     touched_.upload(exec);
     if (touched_.all()) return first_touch::none;
-    std::size_t fresh = 0;
-    std::size_t given = 0;
-    for (std::size_t at = 0; at < views_; ++at) {
-      if (!is_held(at, count)) continue;
-      ++given;
-      fresh += touched_.is_touched(at) ? 0 : 1;
-    }
-    if (fresh == 0) return first_touch::none;
-    return fresh == given ? first_touch::all : first_touch::some;
+    return touched_.any() ? first_touch::some : first_touch::all;
   }
 
   /// Notes that the first `count` sets are in the sums.
   void touch(int count) {
     if (touched_.settled()) return;
+    bool all = false;
+    for (int j = 0; j < count; ++j) all = all || held(j).given == static_cast<std::int64_t>(views_);
     for (std::size_t at = 0; at < views_; ++at)
-      if (is_held(at, count)) touched_.touch(at, 1.0);
+      if (all || is_given(at, count)) touched_.touch(at, 1.0);
   }
 
   // For kernels, which see what was set before the upload.
   [[nodiscard]] strided const* sums() const { return sums_.data(); }
-  [[nodiscard]] strided const* gradients(int set) const { return gradients_[static_cast<std::size_t>(set)].data(); }
+  [[nodiscard]] strided const* gradients(int set) const { return held(set).gradients.data(); }
 
  private:
   /// How many gradients there are, and how many of them lie in the buffer.
@@ -132,7 +131,7 @@ class gradient_tables {
 
   /// A gradient in the memory of a sum, or of a contribution that waits for its pass, has overwritten it; but the first
   /// one of a group may lie in the buffer.
-  [[nodiscard]] placing refuse_what_is_in_use(view_directory const& directory, int held) const {
+  [[nodiscard]] placing refuse_what_is_in_use(view_directory const& directory, int waiting) const {
     placing where;
     for (std::size_t v = 0; v < views_; ++v) {
       strided const& gradient = directory.gradient(v);
@@ -142,7 +141,7 @@ class gradient_tables {
       ++where.given;
       where.in_buffer += mine ? 1 : 0;
       bool used = mine && touched_.is_touched(at);
-      for (int j = 0; j < held; ++j) used = used || gradient.data == gradients_[std::size_t(j)][at].data;
+      for (int j = 0; j < waiting; ++j) used = used || gradient.data == held(j).gradients[at].data;
       if (used && gradient.size > 0)
         throw error(joined({"accrue: the gradient of ", directory.name(v), " lies where one of this group is still ",
                             "needed"}),
@@ -154,20 +153,35 @@ class gradient_tables {
     strided const& sum = sums_[at];
     return gradient.scalar >= 0 && gradient.data == sum.data && gradient.scalar == sum.scalar && gradient.contiguous();
   }
-  [[nodiscard]] bool is_held(std::size_t at, int count) const {
-    bool held = false;
-    for (int j = 0; j < count; ++j) held = held || gradients_[static_cast<std::size_t>(j)][at].scalar >= 0;
-    return held;
+  [[nodiscard]] bool is_given(std::size_t at, int count) const {
+    bool any = false;
+    for (int j = 0; j < count; ++j) any = any || held(j).gradients[at].scalar >= 0;
+    return any;
+  }
+
+  /// A contribution that is remembered: where its gradients lie, and how many of them a pass adds.
+  struct known {
+    device_table<strided, Exec> gradients;
+    std::int64_t given = 0;
+  };
+  [[nodiscard]] known& held(int set) {
+    auto const number = static_cast<std::size_t>(set);
+    return known_[number][held_[number]];
+  }
+  [[nodiscard]] known const& held(int set) const {
+    auto const number = static_cast<std::size_t>(set);
+    return known_[number][held_[number]];
   }
 
   static constexpr auto sets = static_cast<std::size_t>(Sets);
 
   std::size_t views_ = 0;
   bool lends_ = false;
+  bool may_stay_ = false;  ///< gradients of the contribution that was checked last, in the buffer
   touch_table<Exec> touched_;
   device_table<strided, Exec> sums_;
-  std::array<device_table<strided, Exec>, sets> gradients_;
-  std::array<std::int64_t, sets> given_{};  ///< gradients of each set that a pass will add
+  std::array<std::array<known, remembered>, sets> known_;  ///< under each number that a contribution can be held
+  std::array<std::size_t, sets> held_{};                   ///< which of them is held under each number
   recognition<Sets> memory_;
 };
 

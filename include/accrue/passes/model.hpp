@@ -113,17 +113,15 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
 
   /// Checks a contribution against the parameters, `held` others being held already; throws with nothing changed.
   template <class... Gradients>
-  void check(std::tuple<Gradients...> const& gradients, int held = 0) {
-    tables_.check(directory_, set_.items, gradients, held);
+  void check(std::tuple<Gradients...> const& gradients, int held, bool may_stay_in_buffer) {
+    tables_.check(directory_, set_.items, gradients, held, may_stay_in_buffer);
   }
   /// Takes the contribution that was checked last as number `set` of those that one pass will add, see
   /// `gradient_tables`.
-  bool hold(int set, double weight, bool may_stay_in_buffer) {
-    return tables_.hold(directory_, set, weight, may_stay_in_buffer);
-  }
+  bool hold(int set, double weight) { return tables_.hold(directory_, set, weight); }
 
-  /// Whether the contribution that was checked last is the one that was held under its number before.
-  [[nodiscard]] bool recognised() const { return tables_.recognised(); }
+  /// Where the gradients lie that are checked and held, and what is touched.
+  [[nodiscard]] gradient_tables<Exec, Sets> const& tables() const { return tables_; }
 
   /// Notes that somebody wrote the sums of a view, and that they are what they should be.
   void note_written(std::size_t view) { tables_.touched().touch(directory_[view].number, 1.0); }
