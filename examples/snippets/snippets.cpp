@@ -60,6 +60,21 @@ void summation() {
   check(theta() == -1);  // summed in float: 0, because the 1 is lost beside 1e8
 }
 
+void holding() {
+  vector const weight("weight", 3), bias("bias", 2);
+
+  accrue::accumulator group(accrue::parameters(weight, bias), accrue::per_sample{}, accrue::every{4},
+                            accrue::keep_last{}, accrue::gather<2>{}, accrue::sgd{.learning_rate = 1.0});
+  for (int m = 0; m < 4; ++m) {
+    auto const [of_weight, of_bias] = group.next_gradients();  // where this microbatch's gradients go
+    Kokkos::deep_copy(of_weight, 1.0 + m);                     // in place of a backward pass
+    Kokkos::deep_copy(of_bias, 2.0);
+    group.accumulate(accrue::mean_gradient{of_weight, of_bias}, accrue::samples{8});
+  }
+  group.update();
+  check(weight(2) == -2.5 && bias(0) == -2.0);
+}
+
 void contribution() {
   scalar const a("a"), b("b"), of_a("of_a"), of_b("of_b");
   Kokkos::deep_copy(of_a, 1.0f);
@@ -362,6 +377,7 @@ int main(int argc, char* argv[]) {
   auto const all = {boundary,
                     another_boundary,
                     summation,
+                    holding,
                     contribution,
                     facts,
                     parameters,

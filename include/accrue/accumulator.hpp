@@ -34,7 +34,7 @@ class accumulator {
   using holding = typename recipe_type::holding_type;
   using buffers = typename buffer_scalars<typename recipe_type::summation_type, set_type>::type;
 
-  static_assert(is_parameter_set_v<Set>, ACCRUE_SAY_NOT_PARAMETERS);
+  static_assert(is_parameter_set_v<Set> || (view_item<Policies> || ...), ACCRUE_SAY_NOT_PARAMETERS);
   static_assert(reachable_by<Exec, Set>, ACCRUE_SAY_UNREACHABLE_PARAMETER);
   static_assert(rules::fits || !is_parameter_set_v<Set>, ACCRUE_SAY_GROUPS_AND_RULES);
 
@@ -82,7 +82,7 @@ class accumulator {
   [[nodiscard]] auto next_gradients() {
     constexpr bool lends = Lent > 0;
     static_assert(lends, ACCRUE_SAY_NOTHING_LENT);
-    if constexpr (lends) return stages_.lend();
+    return stages_.lend();
   }
 
   /// Closes the open group by its real weight: norm, finite check, clip, rule, in this order.
@@ -144,10 +144,13 @@ class accumulator {
   /// Cost: one that wants records is served when somebody asks for the ledger, at the end of the data, and at the
   /// latest every `records_kept` groups, with a fence.
   template <class Observer>
-  void observe(Observer watcher) {
-    constexpr bool sees = observer<std::remove_reference_t<std::unwrap_reference_t<Observer>>>;
+  void observe(Observer&& watcher) {
+    using kept = std::decay_t<Observer>;
+    constexpr bool sees = observer<std::remove_reference_t<std::unwrap_reference_t<kept>>>;
+    constexpr bool copied = std::is_constructible_v<kept, Observer&&> && std::is_move_constructible_v<kept>;
     static_assert(sees, ACCRUE_SAY_NOT_AN_OBSERVER);
-    if constexpr (sees) stages_.book().observers().add(std::move(watcher));
+    static_assert(copied || !sees, ACCRUE_SAY_OBSERVER_NOT_COPIED);
+    if constexpr (sees && copied) stages_.book().observers().add(kept(std::forward<Observer>(watcher)));
   }
 
   /// Norm, largest modulus and finiteness of the open group's gradient as it stands, before clipping. Fences.

@@ -42,9 +42,13 @@ class group_sums {
   template <class Contribution>
   void check(Exec const& exec, clip_type const& clip, Contribution const& gradient) {
     constexpr bool at_once = is_written_v<Contribution> || has_rows_v<Contribution>;
-    if constexpr (has_rows_v<Contribution>) check_rows<Exec>(model_, gradient.items);
-    if (at_once || (held_.count() > 0 && add_held_ != &group_sums::template add_held<Contribution>)) flush(exec, clip);
+    if constexpr (has_rows_v<Contribution>) check_rows<Exec>(model_, gradient.items, held_.count());
     if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, held_.count(), plain);
+    bool const waits = held_.count() > 0;
+    if (waits && (at_once || add_held_ != &group_sums::template add_held<Contribution>)) {
+      flush(exec, clip);
+      if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, 0, plain);
+    }
   }
 
   /// Takes in the contribution that was checked last. With the `last` one of the group the norm is measured, if its
@@ -96,7 +100,8 @@ class group_sums {
 
   /// Views for the next microbatch: in the buffer where nothing has been added to it.
   [[nodiscard]] auto lend() const {
-    return lent_gradients(model_, model_.any_touched() || held_.count() > 0 ? held_.count() : -1);
+    bool const buffer_is_free = !model_.any_touched() && held_.count() == 0;
+    return lent_gradients(model_, buffer_is_free ? -1 : model_.tables().free_set(held_.count()));
   }
 
   /// Begins a group.

@@ -200,7 +200,7 @@ class pipeline {
                                 group_.loss.on_device ? &sums_.scalars().data()->loss : nullptr,
                                 group_.loss.on_host,
                                 divisor(),
-                                model.touched(),
+                                model.touched(exec),
                                 model.updates_of_view(),
                                 static_cast<std::int64_t>(model.directory().size()),
                                 book_.next_slot(),

@@ -6,6 +6,7 @@
 #include <accrue/accumulate/holding.hpp>
 #include <accrue/accumulate/summation.hpp>
 #include <accrue/core/diagnostics.hpp>
+#include <accrue/core/parameters.hpp>
 #include <accrue/core/slots.hpp>
 #include <accrue/finalize/clip_policy.hpp>
 #include <accrue/finalize/decide.hpp>
@@ -64,7 +65,10 @@ struct recipe_check {
   static constexpr bool normalizes = times_filled<slot::normalization, Policies...> > 0;
   static constexpr bool pads = pads_weight<typename asked::last_group>;
 
-  static_assert(all_policies, ACCRUE_SAY_NOT_A_POLICY);
+  static constexpr bool has_views = (view_item<Policies> || ...);
+
+  static_assert(!has_views, ACCRUE_SAY_BARE_VIEW);
+  static_assert(all_policies || has_views, ACCRUE_SAY_NOT_A_POLICY);
   static_assert(normalizes || !all_policies, ACCRUE_SAY_NO_NORMALIZATION);
   static_assert(at_most_once<slot::normalization, Policies...>, ACCRUE_SAY_TWO_NORMALIZATIONS);
   static_assert(at_most_once<slot::objective, Policies...>, ACCRUE_SAY_TWO_OBJECTIVES);
@@ -173,6 +177,8 @@ class recipe {
     visit(last_group);
     visit(update);
   }
+
+  friend bool operator==(recipe const&, recipe const&) = default;
 
   friend std::ostream& operator<<(std::ostream& out, recipe const& r) {
     char const* separator = "";

@@ -171,6 +171,7 @@ TEST_CASE("gate: a mean weighs its count, a sum weighs 1") {
 
   auto const b = admitted<mean>(std::int64_t{512}, false);
   CHECK(b.by.product == 1.0);
+  CHECK(b.by.own_divisor == 512.0);
   CHECK(b.by.to_own == 1.0 / 512.0);  // its own gradient is its mean
   CHECK(b.by.weight == 512.0);
 
@@ -215,6 +216,18 @@ TEST_CASE("weigh: the factor is rounded once, to the scalar of the buffer") {
   CHECK(weigh.resolve()(8.0) == 0.1 * 0.5 * 10.0 * 8.0);
   total.sum = std::numeric_limits<double>::infinity();
   CHECK(weigh.resolve()(8.0) == std::numeric_limits<double>::infinity());  // for the finite check of the group
+}
+
+TEST_CASE("weigh: a microbatch whose norm is the bound is left alone, whatever its count") {
+  for (double count = 1.0; count <= 1000.0; ++count) {
+    accrue::norm_partial total{.sum = count * count};
+    accrue::weigh_clipped_by_norm<double, accrue::clip_by_global_norm> const weigh{
+        {.to_own = 1.0 / count, .own_divisor = count, .weight = count, .product = 1.0},
+        {.max_norm = 1.0},
+        {2.0},
+        &total};
+    CHECK(weigh.resolve()(count) == count);
+  }
 }
 
 TEST_CASE("weigh: elements are bounded in the microbatch's own gradient, then weighed") {

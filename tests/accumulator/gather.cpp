@@ -206,6 +206,63 @@ TEST_CASE("gather: memory that is still needed is not taken twice, and nothing h
   CHECK(first(theta) == -3.0f);
 }
 
+TEST_CASE("gather: what was lent is not lent again while it waits, whoever looked in between") {
+  auto const trained = [](auto const& look, auto const& third, int microbatches) {
+    array const w("w", 1), b("b", 1);
+    accrue::accumulator group(accrue::parameters(w, b), accrue::per_sample{}, accrue::keep_last{}, accrue::gather<2>{},
+                              accrue::sgd{.learning_rate = 1.0});
+    for (int m = 0; m < microbatches; ++m) {
+      auto const [x, y] = group.next_gradients();
+      Kokkos::deep_copy(x, static_cast<float>(1 << m)), Kokkos::deep_copy(y, 1.0f);
+      if (m % 2 == 1) look(group);
+      if (m == 2)
+        third(group, x, y);
+      else
+        group.accumulate(mean_gradient{x, y}, accrue::samples{1});
+    }
+    group.end_of_data();
+    return static_cast<double>(on_host(w)(0));
+  };
+  auto const nothing = [](auto&) {};
+  auto const measure = [](auto& group) { static_cast<void>(group.measure()); };
+  auto const plain = [](auto& group, auto const& x, auto const& y) {
+    group.accumulate(mean_gradient{x, y}, accrue::samples{1});
+  };
+  auto const other_type = [](auto& group, auto const& x, auto const&) {
+    group.accumulate(mean_gradient{x, accrue::no_gradient}, accrue::samples{1});
+  };
+  auto const sum = [](auto& group, auto const& x, auto const& y) {
+    group.accumulate(sum_gradient{x, y}, accrue::samples{1});
+  };
+  auto const rows = [](auto& group, auto const& x, auto const& y) {
+    Kokkos::View<int*> const first("indices", 1);
+    group.accumulate(mean_gradient{accrue::rows(first, x), y}, accrue::samples{1});
+  };
+  CHECK(trained(nothing, plain, 4) == -3.75);
+  CHECK(trained(nothing, other_type, 4) == -3.75);
+  CHECK(trained(nothing, sum, 4) == -3.75);
+  CHECK(trained(nothing, rows, 4) == -3.75);
+  CHECK(trained(measure, plain, 4) == -3.75);
+  CHECK(trained(measure, other_type, 6) == -10.5);
+  CHECK(trained(measure, rows, 6) == -10.5);
+}
+
+TEST_CASE("gather: memory that waits is refused to contributions of every type, and nothing has changed") {
+  array const w("w", 2), x("gradient", 2), y("gradient", 2);
+  Kokkos::deep_copy(x, 1.0f), Kokkos::deep_copy(y, 4.0f);
+  Kokkos::View<int*> const indices("indices", 2);
+  accrue::accumulator group(accrue::parameters(w), accrue::per_sample{}, accrue::keep_last{}, accrue::gather<2>{},
+                            accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(mean_gradient{x}, accrue::samples{1});
+  CHECK_THROWS_AS(group.accumulate(sum_gradient{x}, accrue::samples{1}), accrue::error);
+  CHECK_THROWS_AS(group.accumulate(mean_gradient{std::optional(x)}, accrue::samples{1}), accrue::error);
+  CHECK_THROWS_AS(group.accumulate(mean_gradient{accrue::rows(indices, x)}, accrue::samples{1}), accrue::error);
+  CHECK(group.held().value() == 1);
+  group.accumulate(sum_gradient{y}, accrue::samples{1});
+  group.update();
+  CHECK(on_host(w)(0) == -2.5f);
+}
+
 TEST_CASE("gather: held views stay alive until their pass") {
   array const theta("theta", 3);
   auto group = plain_group(theta, accrue::gather<4>{});

@@ -3,9 +3,15 @@
 // 1
 #include <accrue/accrue.hpp>
 
+struct five_at_once {
+  using fills = accrue::slot::holding;
+  static constexpr int sets = 5;
+  static constexpr int lent = 0;
+};
+
 void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {
 #ifdef ACCRUE_TEST_ERROR
-  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{}, accrue::gather<5>{});
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{}, five_at_once{});
 #else
   accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{}, accrue::gather<4>{});
 #endif

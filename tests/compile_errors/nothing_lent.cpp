@@ -6,10 +6,9 @@
 void use(Kokkos::View<float*> theta) {
 #ifdef ACCRUE_TEST_ERROR
   accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{});
-  group.next_gradients();
 #else
   accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{}, accrue::gather<1>{});
+#endif
   auto const [gradient] = group.next_gradients();
   group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{512});
-#endif
 }

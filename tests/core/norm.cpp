@@ -107,6 +107,24 @@ TEST_CASE("norm: ordinary values are summed exactly as written, without an expon
   CHECK(norm(2.0, {{1e-130, 1e130}}) == 1e130);
 }
 
+TEST_CASE("norm: values that are multiplied have the norm multiplied, whatever the order") {
+  for (double p : {1.0, 2.0, 3.0, 12.0, 128.0, 512.0, infinity}) {
+    norm_order const order{p};
+    for (double factor : {1.0, 0.25, 3.0, 512.0, 1e-28, 1e28, 1e-30, 1e30}) {
+      for (double size : {1.0, 1e-20, 1e20, 1e-200, 1e200}) {
+        norm_partial const part = accrue::times(order, measured(order, {size, 0.5 * size}), factor);
+        double const expected = norm(p, {{1.0, 0.5}}) * size * factor;
+        CHECK(accrue::norm_of(order, part, 1.0) == doctest::Approx(expected).epsilon(1e-12));
+        norm_partial const both = accrue::merged(order, part, measured(order, {size * factor, 0.0}));
+        CHECK(accrue::norm_of(order, both, 1.0) ==
+              doctest::Approx(norm(p, {{1.0, 0.5, 1.0}}) * size * factor).epsilon(1e-12));
+      }
+    }
+    CHECK(accrue::norm_of(order, accrue::times(order, norm_partial{}, 1e30), 1.0) == 0.0);
+    CHECK(!std::isfinite(accrue::norm_of(order, accrue::times(order, measured(order, {infinity}), 512.0), 1.0)));
+  }
+}
+
 TEST_CASE("norm: of nothing and of zeros it is 0") {
   for (double p : {1.0, 2.0, 3.0, infinity}) {
     CHECK(norm(p, {}) == 0.0);

@@ -31,7 +31,9 @@ struct two {
     directory.number_block(0, 0);
     directory.number_block(1, 1);
     auto const id = accrue::scalar_id<float>();
-    tables = {instance, {accrue::run_of(buffer.data(), 4, id), accrue::run_of(buffer.data() + 4, 3, id)}, lends};
+    tables = {instance,
+              {accrue::run_of(buffer.data(), 4, id), accrue::run_of(buffer.data() + 4, 3, id)},
+              {lends ? 1 : 0, 1, {0, 0}}};
   }
   [[nodiscard]] array sum_of_a() const { return Kokkos::subview(buffer, Kokkos::pair(4, 7)); }
   [[nodiscard]] array sum_of_b() const { return Kokkos::subview(buffer, Kokkos::pair(0, 4)); }

@@ -258,6 +258,22 @@ TEST_CASE_TEMPLATE("device_table: kernels see what was set before the upload", T
   CHECK(on_device(table) == std::vector<std::int64_t>{1, 20, 3});
 }
 
+TEST_CASE("device_table: contents of every size and pattern arrive") {
+  exec const instance;
+  for (std::size_t size : {0u, 1u, 31u, 32u, 33u, 100u, 512u, 513u, 2000u}) {
+    accrue::device_table<std::int64_t, exec, false> table(instance, "table", std::vector<std::int64_t>(size, 7), 2);
+    CHECK(on_device(table) == std::vector<std::int64_t>(size, 7));
+    for (std::int64_t round = 1; round < 8; ++round) {
+      std::vector<std::int64_t> contents(size, round);
+      if (round % 2 == 0)
+        for (std::size_t i = 0; i < size; ++i) contents[i] = static_cast<std::int64_t>(i) * round;
+      for (std::size_t i = 0; i < size; ++i) table.set(i, contents[i]);
+      table.upload(instance);
+      CHECK(on_device(table) == contents);
+    }
+  }
+}
+
 TEST_CASE("device_table: contents that come again are found where they were sent") {
   exec const instance;
   accrue::device_table<std::int64_t, exec, false> table(instance, "table", {1, 2, 3}, 3);

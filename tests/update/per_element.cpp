@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
+#include <concepts>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -158,4 +159,20 @@ TEST_CASE("a rule sees a complex parameter whole") {
 
 TEST_CASE("a negative number of state words is refused") {
   CHECK_THROWS_AS(accrue::per_element(remembers{}, -1), accrue::error);
+}
+
+TEST_CASE("rules of functions without data, or with ==, are compared, and so are recipes") {
+  accrue::per_element const one(remembers{}, 1), same(remembers{}, 1), more(remembers{}, 2);
+  CHECK(one == same);
+  CHECK(one != more);
+  auto const no_data = [](auto const&) {};
+  CHECK(accrue::with_gradient(no_data) == accrue::with_gradient(no_data));
+  double factor = 2.0;
+  auto const with_data = [factor](double& theta, double g) { theta -= factor * g; };
+  static_assert(!std::equality_comparable<accrue::per_element<decltype(with_data)>>);
+
+  accrue::recipe const small(accrue::per_token{}, accrue::every{4}, accrue::sgd{.learning_rate = 0.1});
+  accrue::recipe const large(accrue::per_token{}, accrue::every{8}, accrue::sgd{.learning_rate = 0.1});
+  CHECK(small == accrue::recipe(accrue::per_token{}, accrue::every{4}, accrue::sgd{.learning_rate = 0.1}));
+  CHECK(small != large);
 }

@@ -8,11 +8,13 @@
 namespace accrue {
 
 /// How a microbatch enters the sum, as numbers: its own gradient is `to_own * g`, and weighs `weight` in the group.
+/// What `to_own` divides by is `own_divisor`, for what has to be divided to the last bit.
 ///
 /// For the mean objective the own gradient is the microbatch's mean and the weight its count; for the sum objective it
 /// is the microbatch's sum and the weight 1. Without clipping only the product is used, formed exactly as w_i.
 struct microbatch_weight {
   double to_own = 1.0;
+  double own_divisor = 1.0;
   double weight = 1.0;
   double product = 1.0;
 };
@@ -43,7 +45,8 @@ template <class Normalization, class Objective>
   double const count = static_cast<double>(answer.count);
   answer.by.product = is_mean ? count : 1.0;
   if constexpr (Objective::own_is_mean) {
-    answer.by.to_own = is_mean ? 1.0 : 1.0 / count;
+    answer.by.own_divisor = is_mean ? 1.0 : count;
+    answer.by.to_own = 1.0 / answer.by.own_divisor;
     answer.by.weight = count;
   } else {
     answer.by.to_own = answer.by.product;

@@ -37,11 +37,12 @@ struct one_at_a_time {
 /// Keeps up to `Sets` sets of gradients alive and adds them in one pass; `next_gradients()` lends where to write.
 ///
 /// Order: a gradient must stay as it is until its pass, which is launched with the last of `Sets` microbatches, with
-/// the last of the group, or when somebody looks. Guarantee: the sums have the bits of one at a time. The first set
-/// that is lent is the buffer itself, so that the first microbatch of a group costs no pass at all.
-/// Gradients that come again are kept alive from group to group, until others come in their place.
-/// Cost: memory for `Sets` more gradients; per group of A microbatches of floats 8 A + 24 bytes a parameter for two
-/// sets, 6 A + 24 for four, instead of 12 A + 24. `gather<1>` holds nothing back, and saves the first pass.
+/// the last of the group, or when somebody looks. Guarantee: the sums are formed in the order of one at a time, and
+/// have its bits unless the compiler fuses products into sums. The first set that is lent is the buffer itself, so that
+/// the first microbatch of a group costs no pass at all. Gradients that come again are kept alive from group to group,
+/// until others come in their place. Cost: memory for `Sets` more gradients; per group of A microbatches of floats 8 A
+/// + 24 bytes a parameter for two sets, 6 A + 24 for four, instead of 12 A + 24. `gather<1>` holds nothing back, and
+/// saves the first pass.
 template <int Sets>
 struct gather {
   using fills = slot::holding;
@@ -49,12 +50,13 @@ struct gather {
                                            : Sets == 2 ? "gather<2>"
                                            : Sets == 3 ? "gather<3>"
                                                        : "gather<4>";
-  static constexpr int sets = Sets;
-  static constexpr int lent = Sets;
+  static_assert(Sets >= 1 && Sets <= 4, ACCRUE_SAY_GATHER_OF_OTHER_NUMBER);
+  static constexpr int sets = Sets >= 1 && Sets <= 4 ? Sets : 1;
+  static constexpr int lent = sets;
   friend bool operator==(gather const&, gather const&) = default;
 };
 
-static_assert(holding_policy<one_at_a_time> && holding_policy<gather<4>> && !holding_policy<gather<5>>);
+static_assert(holding_policy<one_at_a_time> && holding_policy<gather<1>> && holding_policy<gather<4>>);
 
 namespace detail {
 template <class Item>

@@ -30,7 +30,8 @@ struct weigh_clipped_by_norm {
   norm_order order;
   norm_partial const* total;  ///< of the gradient as it was handed over
   [[nodiscard]] KOKKOS_FUNCTION weigh_plainly<B> resolve() const {
-    double const norm = norm_of(order, *total, 1.0 / by.to_own);
+    double const to_own = by.own_divisor == 1.0 ? by.to_own : 1.0;
+    double const norm = norm_of(order, *total, by.own_divisor) * to_own;
     double const factor = is_finite(norm) ? clip.factor(norm) : norm;  // the group's finite check finds it in the sum
     return {static_cast<real_t<B>>(factor == 1.0 ? by.product : by.to_own * factor * by.weight)};
   }

@@ -10,6 +10,9 @@
 #define ACCRUE_SAY_NOT_A_POLICY                                                                                        \
   "accrue::accumulator: an argument is not a policy: policies are values such as accrue::per_token{}, and name their " \
   "slot in a member type fills"
+#define ACCRUE_SAY_BARE_VIEW                                                                                          \
+  "accrue::accumulator: a view stands where policies do: wrap all views in one accrue::parameters(...), and let the " \
+  "policies follow"
 #define ACCRUE_SAY_NO_NORMALIZATION                                                                  \
   "accrue::accumulator: name exactly one normalization: accrue::per_sample{}, accrue::per_token{}, " \
   "accrue::per_microbatch{} or accrue::weighted{}"
@@ -82,6 +85,7 @@
 #define ACCRUE_SAY_BAD_HOLDING                                                                                    \
   "accrue::accumulator: the holding policy does not satisfy accrue::holding_policy: it needs sets, from 1 to 4, " \
   "and lent"
+#define ACCRUE_SAY_GATHER_OF_OTHER_NUMBER "accrue::gather<k>: k is 1, 2, 3 or 4"
 #define ACCRUE_SAY_HELD_AND_CLIPPED                                                                              \
   "accrue::accumulator: accrue::gather adds several microbatches together, accrue::on_microbatch clips each by " \
   "itself: clip the group, or leave gather out"
@@ -120,6 +124,9 @@
   "accrue::accumulator: an observer has a function for at least one moment: microbatch_accumulated, group_closing, " \
   "group_recorded or data_ended"
 
+#define ACCRUE_SAY_OBSERVER_NOT_COPIED                                                                          \
+  "accrue::accumulator: an observer is kept by value, and this one can be neither copied nor moved: hand over " \
+  "std::ref(observer), and let it outlive the accumulator"
 #define ACCRUE_SAY_BARE_GRADIENT                                                                       \
   "accrue: say how the gradient was reduced over its microbatch: wrap it in accrue::mean_gradient or " \
   "accrue::sum_gradient"

@@ -186,18 +186,21 @@ template <class To, class From>
 
 #if ACCRUE_HAS_LANES
 #if defined(__FMA__) && __has_builtin(__builtin_ia32_vfmaddps256)
-/// Whether `fused` is there, and one instruction.
+#define ACCRUE_FUSED_REGISTERS(a, b, c) __builtin_ia32_vfmaddps256(a, b, c)
+/// Whether `fused` is one instruction that rounds once.
 inline constexpr bool has_fused_lanes = true;
-/// x * y + z in one rounding.
+#else
+#define ACCRUE_FUSED_REGISTERS(a, b, c) ((a) * (b) + (c))
+inline constexpr bool has_fused_lanes = false;
+#endif
+/// x * y + z.
 [[nodiscard]] ACCRUE_ALWAYS_INLINE inline lanes<float> fused(lanes<float> const& x, lanes<float> const& y,
                                                              lanes<float> const& z) {
   using native = lanes<float>::native;
   return lanes<float>::map(
-      [](native a, native b, native c) ACCRUE_ALWAYS_INLINE { return __builtin_ia32_vfmaddps256(a, b, c); }, x, y, z);
+      [](native a, native b, native c) ACCRUE_ALWAYS_INLINE { return ACCRUE_FUSED_REGISTERS(a, b, c); }, x, y, z);
 }
-#else
-inline constexpr bool has_fused_lanes = false;
-#endif
+#undef ACCRUE_FUSED_REGISTERS
 #endif
 
 /// The square root and the larger of two, for one number or for lanes: what a rule needs that serves both.

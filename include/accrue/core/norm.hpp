@@ -81,19 +81,33 @@ struct rescale {
     sum.sum = b.sum;
   } else {
     bool const a_leads = a.exponent > b.exponent;
-    double const gap = a_leads ? b.exponent - a.exponent : a.exponent - b.exponent;  // negative
-    double const shrink = order.power(Kokkos::exp2(gap));
+    std::int32_t const gap = a_leads ? b.exponent - a.exponent : a.exponent - b.exponent;  // negative
+    double const first = order.power(Kokkos::exp2(static_cast<double>(gap / 2)));  // the two halves of a shrinking
+    double const second = order.power(Kokkos::exp2(static_cast<double>(gap - gap / 2)));  // that may be no double
     sum.exponent = a_leads ? a.exponent : b.exponent;
-    sum.sum = a_leads ? a.sum + b.sum * shrink : a.sum * shrink + b.sum;
+    sum.sum = a_leads ? a.sum + b.sum * first * second : a.sum * first * second + b.sum;
   }
   return sum;
 }
 
-/// The partial of the same values multiplied by `factor`.
+/// The partial of the same values multiplied by `factor`, which is positive.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION norm_partial times(norm_order order, norm_partial part, double factor) {
   if (factor == 1.0) return part;
-  part.sum *= order.power(factor);
   part.largest *= factor;
+  if (part.sum == 0.0) return part;
+  double const product = part.sum * order.power(factor);
+  if (part.non_finite != 0 || order.is_infinite() || (product > 1e-280 && product < 1e300)) {
+    part.sum = product;
+    return part;
+  }
+  // The size of the product goes into the exponent. What is left of its p-th root lies in [1/2, 1) where the sum is
+  // below 1, else in [1, 2), so that no power on the way leaves the range of double.
+  double const root = order.root(part.sum);
+  std::int32_t exponent = exponent_of(factor) + exponent_of(root);
+  bool const above = root * rescale(exponent)(factor) >= 2.0;
+  exponent += (above ? 1 : 0) + (part.sum < 1.0 ? 1 : 0);
+  part.exponent += exponent;
+  part.sum *= order.power(rescale(exponent)(factor));
   return part;
 }
 

@@ -11,7 +11,7 @@ namespace accrue {
 /// What became of a group. Attempted updates are those applied, skipped as non-finite, or vetoed.
 enum class outcome : std::int32_t {
   applied,             ///< the parameters changed
-  skipped_non_finite,  ///< NaN or Inf in the gradient: nothing changed, optimizer state included
+  skipped_non_finite,  ///< NaN or Inf in the gradient or its norm: nothing changed, optimizer state included
   empty,               ///< no weight, or no parameter touched: nothing changed, not attempted
   dropped_last,        ///< the last group was not full and the policy is `drop_last`
   carried,             ///< the last group stays open for the next pass over the data

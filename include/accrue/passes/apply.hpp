@@ -34,8 +34,9 @@ struct lane_state {
 #endif
 
 /// What turns a raw sum, which is finite, into the gradient: sum / divisor * factor, formed in double and rounded once
-/// to the buffer's scalar. For float the two numbers become one, whose rounding error a float does not see; and that one
-/// is split into two floats where lanes have a fused multiplication, which lose nothing that the one rounding keeps.
+/// to the buffer's scalar. For float the two numbers become one, whose rounding error a float does not see; and that
+/// one is split into two floats where lanes have a fused multiplication, which lose nothing that the one rounding
+/// keeps.
 struct quotient_by {
   double divisor = 1.0;
   double factor = 1.0;

@@ -64,11 +64,10 @@ struct block {
     return {chunks.data(), shares.data(), static_cast<std::int64_t>(chunks.size()),
             static_cast<std::int64_t>(shares.size())};
   }
+  [[nodiscard]] std::int64_t bytes_apart() const { return words_apart * static_cast<std::int64_t>(sizeof(B)); }
   [[nodiscard]] B* state() const { return arena.data() + words_apart; }
   /// What is written in one pass has left the caches before the next pass reads it.
-  [[nodiscard]] bool exceeds_caches() const {
-    return words_apart * static_cast<std::int64_t>(sizeof(B)) > (std::int64_t{64} << 20);
-  }
+  [[nodiscard]] bool exceeds_caches() const { return bytes_apart() > (std::int64_t{64} << 20); }
   /// Where a view lies in a set that is lent: -1 is the buffer itself.
   [[nodiscard]] B* lent(int set, std::int64_t view) const {
     std::int64_t const word = set < 0 ? 0 : 1 + state_words + set;

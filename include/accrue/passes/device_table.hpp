@@ -4,8 +4,11 @@
 
 #include <accrue/core/device_array.hpp>
 
+#include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,11 +18,22 @@ namespace accrue {
 /// How many contents a table that changes keeps on a device: a training loop goes round between a few of them.
 inline constexpr std::size_t table_versions = 4;
 
+/// Writes entries that travel as arguments of the kernel: all of `entries`, or the first one everywhere.
+template <class T>
+struct write_entries {
+  static constexpr std::size_t room = sizeof(T) < 256 ? 256 / sizeof(T) : 1;
+  T entries[room];
+  T* to;
+  bool repeated;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { to[i] = entries[repeated ? 0 : i]; }
+};
+
 /// A small table that the host writes and kernels read.
 ///
 /// Guarantee: entries set before `upload(exec)` are seen by kernels launched on `exec` afterwards, and by no earlier
 /// one. Cost: on the host nothing. On a device nothing either while the contents are among the last that were sent;
-/// else one asynchronous copy, and a fence where the content that it replaces may still be on its way.
+/// else what is the same everywhere, or small, goes with one or a few small kernels. What is neither is copied, after a
+/// fence where the content that it replaces may still be on its way.
 template <class T, class Exec, bool Direct = runs_on_host_v<Exec>>
 class device_table {
  public:
@@ -76,21 +90,37 @@ class device_table<T, Exec, false> {
     }
     version& oldest = *std::min_element(versions_.begin(), versions_.end(),
                                         [](version const& a, version const& b) { return a.last_used < b.last_used; });
-    if (oldest.last_used > 0) exec.fence("accrue::passes: a table has more contents than are kept");
     send(exec, oldest);
   }
 
  private:
   struct version {
     std::vector<T> sent;  ///< stays as it is while it may be on its way
+    bool on_its_way = false;
     device_array<T, Exec> device;
     std::int64_t last_used = 0;
   };
 
   void send(Exec const& exec, version& to) {
+    if (std::exchange(to.on_its_way, false)) exec.fence("accrue::passes: a table has more contents than are kept");
     to.sent = host_;
-    to.device.write(exec, to.sent.data());
     use(to);
+    if (host_.empty()) return;
+    bool const repeated = std::count(host_.begin(), host_.end(), host_.front()) == std::ssize(host_);
+    if (repeated || host_.size() * sizeof(T) <= 4096) {
+      std::size_t const room = repeated ? host_.size() : write_entries<T>::room;
+      for (std::size_t first = 0; first < host_.size(); first += room)
+        write(exec, to.device.data() + first, first, std::min(room, host_.size() - first), repeated);
+    } else {
+      to.device.write(exec, to.sent.data());
+      to.on_its_way = true;
+    }
+  }
+  void write(Exec const& exec, T* to, std::size_t first, std::size_t count, bool repeated) const {
+    write_entries<T> entries{{}, to, repeated};
+    for (std::size_t i = 0; i < (repeated ? 1 : count); ++i) entries.entries[i] = host_[first + i];
+    Kokkos::parallel_for("accrue::passes::table",
+                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, count), entries);
   }
   void use(version& now) {
     now.last_used = ++uses_;

@@ -22,6 +22,22 @@ namespace accrue {
 /// Which views of a launch are touched for the first time in their group, and so overwritten instead of added to.
 enum class first_touch : std::int32_t { none, all, some };
 
+/// Where the sets of gradients lie that are lent: of each view at equal distances behind its sum.
+struct lending {
+  int sets = 0;
+  int words_before = 0;                   ///< distances between the sum and the first set
+  std::vector<std::int64_t> bytes_apart;  ///< of each view
+
+  /// The set that memory belongs to, or -1; `sum` is that of the view.
+  [[nodiscard]] int set_of(void const* data, void const* sum, std::size_t view) const {
+    auto const behind = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data)) -
+                        static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(sum));
+    if (sets == 0 || bytes_apart[view] == 0 || behind % bytes_apart[view] != 0) return -1;
+    std::int64_t const set = behind / bytes_apart[view] - words_before;
+    return set >= 0 && set < sets ? static_cast<int>(set) : -1;
+  }
+};
+
 /// For every view of the model, by its number: where its sum lies, what the open group has touched, and where the
 /// gradients lie of up to `Sets` contributions that wait for one pass.
 template <class Exec, int Sets>
@@ -30,9 +46,9 @@ class gradient_tables {
 
  public:
   gradient_tables() = default;
-  /// Gradients may lie in the buffer itself where it `lends` its views.
-  gradient_tables(Exec const& exec, std::vector<strided> sums, bool lends)
-      : views_(sums.size()), lends_(lends), touched_(exec, sums.size()) {
+  /// Where sets are lent, gradients may lie in the buffer itself as well.
+  gradient_tables(Exec const& exec, std::vector<strided> sums, lending lent)
+      : views_(sums.size()), lent_(std::move(lent)), touched_(exec, sums.size()) {
     for (auto& slots : known_)
       for (known& each : slots) each.gradients = {exec, "accrue::passes::gradients", std::vector<strided>(views_)};
     sums_ = {exec, "accrue::passes::sums", std::move(sums)};
@@ -49,7 +65,7 @@ class gradient_tables {
   template <class... Items, class... Gradients>
   void check(view_directory& directory, std::tuple<Items...> const& items, std::tuple<Gradients...> const& gradients,
              int waiting, bool may_stay_in_buffer) {
-    may_stay_ = lends_ && may_stay_in_buffer;
+    may_stay_ = lent_.sets > 0 && may_stay_in_buffer;
     if constexpr (sizeof...(Gradients) != sizeof...(Items)) {  // none, or the parameters were refused
       directory.no_gradients();
       memory_.forget_look();
@@ -83,6 +99,7 @@ class gradient_tables {
     known& mine = held(set);
     if (recognised()) return mine.given > 0;
     mine.given = 0;
+    mine.lent = 0;
     for (std::size_t v = 0; v < views_; ++v) {
       std::size_t const at = directory[v].number;
       strided gradient = directory.gradient(v);
@@ -91,6 +108,7 @@ class gradient_tables {
         gradient = {};
       }
       mine.given += gradient.scalar >= 0 ? 1 : 0;
+      if (int const from = lent_.set_of(gradient.data, sums_[at].data, at); from >= 0) mine.lent |= 1U << from;
       mine.gradients.set(at, gradient);
     }
     return mine.given > 0;
@@ -98,6 +116,24 @@ class gradient_tables {
 
   /// Whether the contribution that was checked last was held under its number before.
   [[nodiscard]] bool recognised() const { return memory_.found() == finding::held_before; }
+  /// The first set that no contribution lies in that waits for its pass; `waiting` of them do.
+  [[nodiscard]] int free_set(int waiting) const {
+    std::uint32_t used = 0;
+    for (int j = 0; j < waiting; ++j) used |= held(j).lent;
+    int free = 0;
+    while (free < lent_.sets && (used >> free & 1U) != 0) ++free;
+    if (free == lent_.sets)
+      throw error("accrue::accumulator: every set that is lent waits for its pass", "there is no memory for another",
+                  "hand over each set as it was lent");
+    return free;
+  }
+  /// Whether a contribution that waits has a gradient of this view there.
+  [[nodiscard]] bool waits_at(void const* data, std::size_t at, int waiting) const {
+    bool waits = false;
+    for (int j = 0; j < waiting; ++j) waits = waits || held(j).gradients[at].data == data;
+    return waits;
+  }
+
   /// What is held under a number, told apart from everything else that ever was.
   [[nodiscard]] std::int64_t identity(int set) const { return memory_.identity(set); }
 
@@ -140,12 +176,8 @@ class gradient_tables {
       bool const mine = lies_in_buffer(gradient, at);
       ++where.given;
       where.in_buffer += mine ? 1 : 0;
-      bool used = mine && touched_.is_touched(at);
-      for (int j = 0; j < waiting; ++j) used = used || gradient.data == held(j).gradients[at].data;
-      if (used && gradient.size > 0)
-        throw error(joined({"accrue: the gradient of ", directory.name(v), " lies where one of this group is still ",
-                            "needed"}),
-                    "that one was overwritten", "ask for next_gradients() before each microbatch");
+      bool const used = (mine && touched_.is_touched(at)) || waits_at(gradient.data, at, waiting);
+      if (used && gradient.size > 0) directory.refuse_overwriting(v);
     }
     return where;
   }
@@ -159,10 +191,12 @@ class gradient_tables {
     return any;
   }
 
-  /// A contribution that is remembered: where its gradients lie, and how many of them a pass adds.
+  /// A contribution that is remembered: where its gradients lie, how many of them a pass adds, and which of the sets
+  /// that are lent they lie in.
   struct known {
     device_table<strided, Exec> gradients;
     std::int64_t given = 0;
+    std::uint32_t lent = 0;
   };
   [[nodiscard]] known& held(int set) {
     auto const number = static_cast<std::size_t>(set);
@@ -176,7 +210,7 @@ class gradient_tables {
   static constexpr auto sets = static_cast<std::size_t>(Sets);
 
   std::size_t views_ = 0;
-  bool lends_ = false;
+  lending lent_;
   bool may_stay_ = false;  ///< gradients of the contribution that was checked last, in the buffer
   touch_table<Exec> touched_;
   device_table<strided, Exec> sums_;

@@ -49,26 +49,34 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     directory_.refuse_bad_storage();
 
     std::vector<strided> sums;
+    lending lent{sets_lent, 1 + state_words, {}};
     std::size_t b = 0;
     for_each_block([&](auto& each) {
       each.lay_out(exec, plans[b], state_words, sets_lent);
       each.first_view = static_cast<std::int64_t>(sums.size());
       each.first_chunk = chunks_;
       directory_.number_block(b, sums.size());
-      for (std::size_t v = 0; v < plans[b].views(); ++v) sums.push_back(each.sum(v));
+      for (std::size_t v = 0; v < plans[b].views(); ++v) {
+        sums.push_back(each.sum(v));
+        lent.bytes_apart.push_back(each.bytes_apart());
+      }
       chunks_ += each.list().chunk_count;
       ++b;
     });
     updates_of_view_ = {exec, "accrue::passes::updates_of_view", sums.size()};
     partials_ = {exec, "accrue::passes::partials", static_cast<std::size_t>(chunks_)};
-    tables_ = {exec, std::move(sums), sets_lent > 0};
+    tables_ = {exec, std::move(sums), std::move(lent)};
   }
 
   [[nodiscard]] set_type const& set() const { return set_; }
   [[nodiscard]] view_directory const& directory() const { return directory_; }
   [[nodiscard]] std::int64_t chunk_count() const { return chunks_; }
   [[nodiscard]] std::int64_t* updates_of_view() const { return updates_of_view_.data(); }
-  [[nodiscard]] std::uint8_t const* touched() const { return tables_.touched().flags(); }
+  /// For kernels on `exec`: which views the group has touched.
+  [[nodiscard]] std::uint8_t const* touched(Exec const& exec) {
+    tables_.touched().upload(exec);
+    return tables_.touched().flags();
+  }
 
   [[nodiscard]] bool any_touched() const { return tables_.touched().any(); }
   [[nodiscard]] bool is_touched(std::size_t view) const {

@@ -29,7 +29,7 @@ class glances {
   void add(View const& view) {
     words_.push_back(reinterpret_cast<std::uintptr_t>(&type_of<View>));
     words_.push_back(reinterpret_cast<std::uintptr_t>(view.data()));
-    for (std::size_t r = 0; r < View::rank(); ++r) {
+    for (std::size_t r = 0; r != View::rank(); ++r) {
       words_.push_back(view.extent(r));
       words_.push_back(static_cast<std::uintptr_t>(view.stride(r)));
     }

@@ -23,11 +23,14 @@ void for_each_rows(Model const& model, std::tuple<Gradients...> const& gradients
 }
 }  // namespace detail
 
-/// Checks those gradients that are rows; throws with nothing changed.
+/// Checks those gradients that are rows, while `waiting` contributions wait for their pass; throws with nothing
+/// changed.
 template <class Exec, class Model, class... Gradients>
-void check_rows(Model const& model, std::tuple<Gradients...> const& gradients) {
+void check_rows(Model const& model, std::tuple<Gradients...> const& gradients, int waiting) {
   detail::for_each_rows(model, gradients, [&](std::size_t view, auto* sums, auto const& given) {
     check_rows_of<Exec>(model.directory(), view, sums, given);
+    if (model.tables().waits_at(given.values.data(), model.directory()[view].number, waiting))
+      model.directory().refuse_overwriting(view);
   });
 }
 

@@ -110,6 +110,12 @@ class view_directory {
     return given;
   }
 
+  /// A gradient was written where one of its group is still needed.
+  [[noreturn]] void refuse_overwriting(std::size_t view) const {
+    throw error(joined({"accrue: the gradient of ", name(view), " lies where one of this group is still needed"}),
+                "that one was overwritten", "ask for next_gradients() before each microbatch");
+  }
+
   void no_gradients() { gradients_.assign(gradients_.size(), strided{}); }
 
   /// Where the gradient of a view lies that was checked last; `scalar` is -1 where it has none.

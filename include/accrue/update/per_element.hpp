@@ -71,6 +71,10 @@ class per_element {
   void settings(Visit&& visit) const {
     visit("state_words", state_words_);
   }
+  /// Functions without data are equal where their types are; others where they say so.
+  friend bool operator==(per_element const& a, per_element const& b) requires detail::comparable_function<Function> {
+    return a.state_words_ == b.state_words_ && detail::same_function(a.function_, b.function_);
+  }
 
  private:
   Function function_;

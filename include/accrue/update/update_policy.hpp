@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace accrue {
@@ -53,6 +54,17 @@ struct no_update {
 };
 
 namespace detail {
+
+/// Whether two functions of this type can be told apart, or need not be.
+template <class Function>
+concept comparable_function = std::is_empty_v<Function> || std::equality_comparable<Function>;
+template <comparable_function Function>
+[[nodiscard]] constexpr bool same_function([[maybe_unused]] Function const& a, [[maybe_unused]] Function const& b) {
+  if constexpr (std::is_empty_v<Function>)
+    return true;
+  else
+    return a == b;
+}
 
 template <class Function>
 void take_over(Function& old, Function& from) noexcept {

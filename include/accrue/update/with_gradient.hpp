@@ -59,6 +59,12 @@ class with_gradient {
     function_(gradient);
   }
 
+  /// Functions without data are equal where their types are; others where they say so.
+  friend bool operator==(with_gradient const& a,
+                         with_gradient const& b) requires detail::comparable_function<Function> {
+    return detail::same_function(a.function_, b.function_);
+  }
+
  private:
   Function function_;
 };

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What devices run, launched on a host: tables that are sent, teams that share a chunk, sums in a tree.
+#include <accrue/core/device_array.hpp>
+
+template <>
+inline constexpr bool accrue::runs_on_host_v<Kokkos::DefaultHostExecutionSpace> = false;
+
+#include "randomized/driver.hpp"
+
+#include <accrue/accrue.hpp>
+
+#include <doctest/doctest.h>
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+using namespace accrue;
+using randomized::compare;
+using randomized::item;
+
+namespace {
+
+using array = Kokkos::View<double*, Kokkos::HostSpace>;
+
+/// theta -= n, the number of the update.
+struct subtract_number {
+  using fills = slot::update;
+  struct rule {
+    double number;
+    template <class T, class State>
+    KOKKOS_FUNCTION void operator()(T& theta, T const&, State const&) const {
+      theta -= static_cast<T>(number);
+    }
+    static constexpr bool by_lanes = false;
+  };
+  [[nodiscard]] static constexpr int state_words() { return 0; }
+  template <class Real>
+  [[nodiscard]] KOKKOS_FUNCTION rule for_update(std::int64_t number) const {
+    return {static_cast<double>(number)};
+  }
+};
+
+/// Counts the fences of accrue, of which a group has none.
+class fence_count {
+ public:
+  fence_count() {
+    own() = 0;
+    Kokkos::Tools::Experimental::set_begin_fence_callback([](char const* name, std::uint32_t, std::uint64_t*) {
+      own() += std::string_view(name).find("accrue") != std::string_view::npos ? 1 : 0;
+    });
+  }
+  ~fence_count() { Kokkos::Tools::Experimental::set_begin_fence_callback(nullptr); }
+  fence_count(fence_count const&) = delete;
+  fence_count& operator=(fence_count const&) = delete;
+  [[nodiscard]] static int value() { return own(); }
+
+ private:
+  static int& own() {
+    static int count = 0;
+    return count;
+  }
+};
+
+std::vector<array> filled(std::size_t views, double value) {
+  std::vector<array> all;
+  for (std::size_t v = 0; v < views; ++v) {
+    all.emplace_back("array", 3);
+    Kokkos::deep_copy(all.back(), value);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("device path: a parameter's updates are counted, whichever pass touches it first") {
+  array const theta("theta", 3);
+  auto const gradients = filled(4, 1.0);  // more than wait for one pass
+  auto const trained = [&](auto boundary, auto holding, int groups) {
+    Kokkos::deep_copy(theta, 0.0);
+    accumulator group(parameters(theta), per_sample{}, boundary, holding, subtract_number{});
+    for (int m = 0; m < groups * boundary.microbatches().value(); ++m) {
+      group.accumulate(mean_gradient{gradients[static_cast<std::size_t>(m % 4)]}, samples{1});
+      if (group.full()) group.update();
+    }
+    CHECK(group.ledger().applied().value() == groups);
+    return theta(1);
+  };
+  CHECK(trained(every{1}, one_at_a_time{}, 3) == -6.0);
+  CHECK(trained(every{2}, one_at_a_time{}, 3) == -6.0);
+  CHECK(trained(every{2}, gather<2>{}, 4) == -10.0);
+  CHECK(trained(every{3}, gather<4>{}, 4) == -10.0);
+}
+
+TEST_CASE("device path: nothing waits for weights, patterns or gradients that change from group to group") {
+  auto const theta = filled(5, 0.0);
+  accumulator group(parameters(theta), per_token{}, every{3}, gather<2>{}, clip_by_global_norm{.max_norm = 1e6},
+                    sgd{.learning_rate = 1.0});
+  fence_count const fences;
+  double expected = 0.0;
+  for (int g = 0; g < 20; ++g) {
+    double sum = 0.0, weight = 0.0;
+    for (int m = 0; m < 3; ++m) {
+      auto const [gradient] = group.next_gradients();
+      std::int64_t const count = 100 + 37 * g + m;
+      for (auto const& each : gradient) Kokkos::deep_copy(each, g + m);
+      group.accumulate(mean_gradient{gradient}, tokens{count});
+      sum += static_cast<double>(count) * (g + m), weight += static_cast<double>(count);
+    }
+    group.update();
+    expected -= sum / weight;
+  }
+  for (array const& each : theta) CHECK(each(2) == doctest::Approx(expected).epsilon(1e-12));
+
+  std::vector<std::vector<array>> in_turn;
+  for (int i = 0; i < 9; ++i) in_turn.push_back(filled(5, i));
+  Kokkos::deep_copy(theta[0], 0.0), Kokkos::deep_copy(theta[4], 0.0);
+  for (int m = 0; m < 36; ++m) {
+    std::vector<std::optional<array>> some(5);
+    for (std::size_t v = 0; v < 5; ++v)
+      if (v == 4 || (m * 7 / 3 >> v & 1) != 0) some[v] = in_turn[static_cast<std::size_t>(m % 9)][v];
+    group.accumulate(mean_gradient{some}, tokens{1});
+    if (group.full()) group.update();
+  }
+  CHECK(theta[4](0) == doctest::Approx(-12.0 * 4.0));  // 0, ..., 8 on average, in twelve groups
+  CHECK(fences.value() == 0);
+}
+
+TEST_CASE("device path: large tables that go round between more contents than are kept are right all the same") {
+  auto const theta = filled(300, 0.0);
+  std::vector<std::vector<array>> in_turn;
+  for (int i = 0; i < 7; ++i) in_turn.push_back(filled(300, i));
+  accumulator group(parameters(theta), per_sample{}, every{7}, sgd{.learning_rate = 1.0});
+  fence_count const fences;
+  for (int m = 0; m < 21; ++m) {
+    group.accumulate(mean_gradient{in_turn[static_cast<std::size_t>(m % 7)]}, samples{1});
+    if (group.full()) group.update();
+  }
+  CHECK(fences.value() > 0);  // as documented
+  for (array const& each : theta) CHECK(each(1) == doctest::Approx(-9.0));
+}
+
+TEST_CASE("device path: random groups of tokens equal the full batch") {
+  compare<recipe<per_token, every, pad_last, clip_by_global_norm, momentum>,
+          item<double, double, 1, Kokkos::LayoutStride>, item<float, float, 2, Kokkos::LayoutLeft>>(
+      "tokens on the device path", 11, 400);
+}
+
+TEST_CASE("device path: random groups of a weighted sum, each microbatch clipped, equal the sum of clipped ones") {
+  compare<recipe<weighted, sum_objective, every, drop_last, on_microbatch<clip_by_global_norm>, momentum>,
+          item<double, double, 2, Kokkos::LayoutRight>>("a weighted sum on the device path", 12, 400);
+}
