@@ -37,6 +37,7 @@ class accumulator {
   static_assert(is_parameter_set_v<Set> || (view_item<Policies> || ...), ACCRUE_SAY_NOT_PARAMETERS);
   static_assert(reachable_by<Exec, Set>, ACCRUE_SAY_UNREACHABLE_PARAMETER);
   static_assert(rules::fits || !is_parameter_set_v<Set>, ACCRUE_SAY_GROUPS_AND_RULES);
+  static_assert(!rules::calls_host || !has_copies_v<set_type>, ACCRUE_SAY_MASTER_WEIGHTS_BY_HAND);
 
  public:
   using handle = update_handle<Exec>;

@@ -45,7 +45,7 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
     template <class Item, class Gradient>
     static constexpr bool rows_fit() {
       if constexpr (is_rows_v<Gradient>)
-        return rows_readable_v<Exec, Gradient> && Kokkos::is_view_v<Item>;
+        return rows_readable_v<Exec, Gradient> && Kokkos::is_view_v<weights_of_t<Item>>;
       else
         return true;
     }

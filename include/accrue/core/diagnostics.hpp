@@ -166,6 +166,12 @@
 #define ACCRUE_SAY_LOSS_RANK "accrue: a loss on the device is a view of rank 0: take a subview of one element"
 
 #define ACCRUE_SAY_NOT_A_PARAMETER "accrue::parameters: a parameter is a Kokkos view or a std::vector of views"
+#define ACCRUE_SAY_MASTER_WEIGHTS                                                                                     \
+  "accrue::master_weights{weights, copy}: views, or vectors of views, of one rank, both real or both complex, and a " \
+  "copy that can be written"
+#define ACCRUE_SAY_MASTER_WEIGHTS_BY_HAND                                                                           \
+  "accrue::accumulator: with_gradient leaves the update to your function, which writes accrue::master_weights and " \
+  "their copy itself: name the weights alone among the parameters"
 #define ACCRUE_SAY_CONST_PARAMETER \
   "accrue::parameters: a view of const elements cannot be updated: pass the view of the parameters themselves"
 #define ACCRUE_SAY_PARAMETER_SCALAR                                                                                \

@@ -14,10 +14,15 @@ template <class Exec, class View>
 inline constexpr bool reaches_v = Kokkos::SpaceAccessibility<Exec, typename View::memory_space>::accessible;
 
 namespace detail {
+template <class Exec, class Copy>
+inline constexpr bool reaches_copy_v = reaches_v<Exec, Copy>;
+template <class Exec>
+inline constexpr bool reaches_copy_v<Exec, void> = true;
 template <class Exec, class Set>
 inline constexpr bool reaches_all_v = true;
 template <class Exec, class Sizes, class... Items>
-inline constexpr bool reaches_all_v<Exec, parameter_set<Sizes, Items...>> = (reaches_v<Exec, view_of_t<Items>> && ...);
+inline constexpr bool reaches_all_v<Exec, parameter_set<Sizes, Items...>> =
+    ((reaches_v<Exec, view_of_t<Items>> && reaches_copy_v<Exec, copy_view_t<Items>>)&&...);
 }  // namespace detail
 
 /// Stands for a first argument that is no set of parameters.

@@ -3,46 +3,17 @@
 #define ACCRUE_CORE_PARAMETERS_HPP
 
 #include <accrue/core/diagnostics.hpp>
+#include <accrue/core/master_weights.hpp>
 #include <accrue/core/scalar.hpp>
+#include <accrue/core/view_item.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace accrue {
-
-template <class T>
-inline constexpr bool is_views_v = false;
-template <class View, class Allocator>
-inline constexpr bool is_views_v<std::vector<View, Allocator>> = Kokkos::is_view_v<View>;
-
-/// A Kokkos view, or a `std::vector` of views of one type: what stands for one or many tensors of a model.
-template <class Item>
-concept view_item = Kokkos::is_view_v<Item> || is_views_v<Item>;
-
-template <class Item>
-struct view_of {
-  using type = Item;
-};
-template <class View, class Allocator>
-struct view_of<std::vector<View, Allocator>> {
-  using type = View;
-};
-template <class Item>
-using view_of_t = typename view_of<Item>::type;
-
-/// Calls `visit(view)` for each view of an item.
-template <view_item Item, class Visit>
-void for_each_view(Item const& item, Visit&& visit) {
-  if constexpr (Kokkos::is_view_v<Item>) {
-    visit(item);
-  } else {
-    for (auto const& view : item) visit(view);
-  }
-}
 
 /// The tensors of a model in one or several groups; made by `parameters` and `parameter_groups`.
 template <class Sizes, class... Items>
@@ -71,6 +42,12 @@ struct parameter_set<std::index_sequence<Sizes...>, Items...> {
   }
 };
 
+/// Whether a set has an item with a copy.
+template <class Set>
+inline constexpr bool has_copies_v = false;
+template <class Sizes, class... Items>
+inline constexpr bool has_copies_v<parameter_set<Sizes, Items...>> = has_master_weights_v<Items...>;
+
 template <class T>
 inline constexpr bool is_parameter_set_v = false;
 template <class Sizes, class... Items>
@@ -78,14 +55,17 @@ inline constexpr bool is_parameter_set_v<parameter_set<Sizes, Items...>> = true;
 
 /// Names the views that an update changes, in the order in which gradients are handed over.
 ///
-/// Any rank, layout, scalar and memory space mix; a `std::vector` of views stands for as many tensors as it holds.
+/// Any rank, layout, scalar and memory space mix; a `std::vector` of views stands for as many tensors as it holds, and
+/// `master_weights` for one or many with a rounded copy.
 /// Guarantee: keeps its own references to managed views.
 /// Failure: compile error for anything but views of writable elements. Example: examples/hello/hello.cpp
 template <class... Items>
 [[nodiscard]] auto parameters(Items const&... items) {
-  constexpr bool views = (view_item<Items> && ...);
+  constexpr bool views = (parameter_item<Items> && ...);
+  constexpr bool copies = (copy_fits_v<Items> && ...);
   static_assert(views, ACCRUE_SAY_NOT_A_PARAMETER);
-  if constexpr (views) {
+  static_assert(copies, ACCRUE_SAY_MASTER_WEIGHTS);
+  if constexpr (views && copies) {
     constexpr bool writable = (!std::is_const_v<typename view_of_t<Items>::value_type> && ...);
     constexpr bool known = (gradient_scalar<typename view_of_t<Items>::non_const_value_type> && ...);
     static_assert(writable, ACCRUE_SAY_CONST_PARAMETER);

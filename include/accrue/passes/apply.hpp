@@ -5,6 +5,9 @@
 #include <accrue/core/decision.hpp>
 #include <accrue/core/lane_memory.hpp>
 #include <accrue/core/scalar.hpp>
+#include <accrue/core/scalar_id.hpp>
+#include <accrue/core/strided.hpp>
+#include <accrue/core/type_list.hpp>
 #include <accrue/passes/block.hpp>
 #include <accrue/passes/launch.hpp>
 
@@ -81,9 +84,57 @@ template <class P, class B, class Rule, class Clip>
 concept applies_lanes = lane_scalar<P> && lane_scalar<B> && Rule::by_lanes && Clip::by_lanes &&
     (sizeof(P) > 2 || sizeof(B) == sizeof(float));
 
+/// Where no copy of a parameter is written.
+struct no_copy {
+  template <class Value>
+  KOKKOS_FUNCTION void put(std::int64_t, Value const&) const {}
+};
+
+/// A copy of scalar `C`, into which each new value of a parameter is rounded.
+template <class C>
+struct rounded_copy {
+  strided to;
+  bool contiguous;
+  KOKKOS_FUNCTION explicit rounded_copy(strided const& copy) : to(copy), contiguous(copy.contiguous()) {}
+
+  template <class P>
+  KOKKOS_FUNCTION void put(std::int64_t i, P const& parameter) const {
+    static_cast<C*>(to.data)[contiguous ? i : to.offset(i)] = narrow<C>(parameter);
+  }
+#if ACCRUE_HAS_LANES
+  ACCRUE_ALWAYS_INLINE void put(std::int64_t i, lanes<accumulation_scalar_t<C>> const& parameters) const {
+    if (contiguous) {
+      store_lanes(parameters, static_cast<C*>(to.data) + i);
+    } else {
+      for (std::int64_t lane = 0; lane < lane_count; ++lane) put(i + lane, parameters[static_cast<std::size_t>(lane)]);
+    }
+  }
+#endif
+};
+
+/// Whether a copy takes lanes of parameters of scalar `P`: rounded once, as one by one.
+template <class Copy, class P>
+inline constexpr bool copies_lanes = false;
+template <class P>
+inline constexpr bool copies_lanes<no_copy, P> = true;
+template <lane_scalar C, lane_scalar P>
+inline constexpr bool copies_lanes<rounded_copy<C>, P> = std::is_same_v<accumulation_scalar_t<C>, P>;
+
+/// Calls `visit` with the copy of a view, one of the scalars in the list, or with none.
+template <class... Scalars>
+KOKKOS_FUNCTION void with_copy(type_list<Scalars...>, strided const* copies, std::int32_t view, auto const& visit) {
+  if constexpr (sizeof...(Scalars) == 0) {
+    visit(no_copy{});
+  } else {
+    bool const written =
+        ((copies[view].scalar == scalar_id<Scalars>() && (visit(rounded_copy<Scalars>(copies[view])), true)) || ...);
+    if (!written) visit(no_copy{});
+  }
+}
+
 /// Divides, clips and hands one element to a rule: parameter and gradient in the scalar of the buffer, its state by
 /// reference. G = S / divisor, times the clip factor, then bounded by value.
-template <class P, class B, class Rule, class Clip>
+template <class P, class B, class Rule, class Clip, class Copy = no_copy>
 struct apply_element {
   B* sum;
   B* state;
@@ -91,6 +142,7 @@ struct apply_element {
   Rule rule;
   Clip clip;
   quotient_by by;
+  Copy copy{};
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, P& parameter) const {
     B const gradient = clip.bounded(by(sum[i]));
@@ -100,15 +152,19 @@ struct apply_element {
       B value = B(widen(parameter));
       rule(value, gradient, element_state<B>{state + i, words_apart});
       parameter = narrow<P>(value);
+      copy.put(i, parameter);
     }
   }
 
 #if ACCRUE_HAS_LANES
-  ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t i, P* parameter) const requires(applies_lanes<P, B, Rule, Clip>) {
+  ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t i, P* parameter) const
+      requires(applies_lanes<P, B, Rule, Clip>&& copies_lanes<Copy, P>) {
     lanes<B> const gradient = clip.bounded(by(load_lanes(sum + i)));
     lanes<B> value = lanes_as<B>(load_lanes(parameter));
     rule(value, gradient, lane_state<B>{state + i, words_apart});
-    store_lanes(lanes_as<accumulation_scalar_t<P>>(value), parameter);
+    auto const rounded = lanes_as<accumulation_scalar_t<P>>(value);
+    store_lanes(rounded, parameter);
+    copy.put(i, rounded);
   }
 #endif
 };
@@ -143,7 +199,7 @@ struct rule_list<Rule, Next, Rest...> {
 /// The update pass: reads the buffer, writes parameters and state. Every worker settles the decision for itself, from
 /// the same few numbers; the last one enters it in the record. Where it is not to apply nothing else is touched, and
 /// views that no microbatch of the group touched are passed over.
-template <class P, class B, class Rules, class Clip, class Decide>
+template <class P, class B, class Rules, class Clip, class Decide, class Copies = type_list<>>
 struct apply_chunk {
   chunk const* chunks;
   strided const* parameters;
@@ -158,6 +214,7 @@ struct apply_chunk {
   Clip clip;
   Decide decide;
   exit_gate gate;
+  strided const* copies = nullptr;  ///< of each view, in one of the scalars `Copies`
 
   template <class Worker>
   struct with_rule {
@@ -170,10 +227,12 @@ struct apply_chunk {
     KOKKOS_FUNCTION void operator()(Rule const& rule) const {
       auto const element_rule = rule.template for_update<real_t<B>>(pass.updates_of_view[part.view] + 1);
       using element_rule_type = std::remove_const_t<decltype(element_rule)>;
-      walk<P>(pass.parameters[part.view], part, worker,
-              apply_element<P, B, element_rule_type, Clip>{static_cast<B*>(pass.sums[part.view].data),
-                                                           pass.state + pass.placements[part.view].begin,
-                                                           pass.words_apart, element_rule, pass.clip, by});
+      with_copy(Copies{}, pass.copies, part.view, [&]<class Copy>(Copy const& copy) {
+        walk<P>(pass.parameters[part.view], part, worker,
+                apply_element<P, B, element_rule_type, Clip, Copy>{
+                    static_cast<B*>(pass.sums[part.view].data), pass.state + pass.placements[part.view].begin,
+                    pass.words_apart, element_rule, pass.clip, by, copy});
+      });
     }
   };
 

@@ -28,11 +28,11 @@ template <std::size_t I, class View, class Model>
     return View(from.lent(set, static_cast<std::int64_t>(entry.local)),
                 layout_as<typename View::array_layout>(packed(entry.shape, entry.order)));
   };
-  if constexpr (Kokkos::is_view_v<item>) {
+  if constexpr (Kokkos::is_view_v<weights_of_t<item>>) {
     return next();
   } else {
     std::vector<View> all;
-    for (std::size_t n = std::get<I>(model.set().items).size(); n > 0; --n) all.push_back(next());
+    for (std::size_t n = view_count(weights_of(std::get<I>(model.set().items))); n > 0; --n) all.push_back(next());
     return all;
   }
 }

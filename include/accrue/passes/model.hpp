@@ -33,6 +33,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   template <class Item>
   using scalar_of = typename view_of_t<Item>::non_const_value_type;
   using scalars = unique_t<scalar_of<Items>...>;
+  static constexpr bool has_copies = has_master_weights_v<Items...>;
 
  public:
   using set_type = parameter_set<std::index_sequence<Sizes...>, Items...>;
@@ -65,6 +66,11 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     });
     updates_of_view_ = {exec, "accrue::passes::updates_of_view", sums.size()};
     partials_ = {exec, "accrue::passes::partials", static_cast<std::size_t>(chunks_)};
+    if constexpr (has_copies) {
+      std::vector<strided> copies(sums.size());
+      for (std::size_t v = 0; v < copies.size(); ++v) copies[directory_[v].number] = directory_[v].copy;
+      copies_ = {exec, "accrue::passes::copies", std::move(copies)};
+    }
     tables_ = {exec, std::move(sums), std::move(lent)};
   }
 
@@ -97,7 +103,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   [[nodiscard]] std::size_t first_view() const {
     std::size_t before = 0;
     [&]<std::size_t... J>(std::index_sequence<J...>) {
-      (for_each_view(std::get<J>(set_.items), [&](auto const&) { ++before; }), ...);
+      ((before += view_count(weights_of(std::get<J>(set_.items)))), ...);
     }
     (std::make_index_sequence<I>{});
     return before;
@@ -203,10 +209,10 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     for_each_block([&](auto& each) { gate.expected += each.list().template workers<Exec>(); });
     for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
       for_each_chunk(label, exec, each.list(),
-                     apply_chunk<P, B, Rules, Clip, Decide>{
+                     apply_chunk<P, B, Rules, Clip, Decide, copy_scalars_t<P, Items...>>{
                          each.chunks.data(), each.parameters.data(), sums_of_block(each), each.placements.data(),
                          touched_of(each), keep_of(each), updates_of_view_.data() + each.first_view, each.state(),
-                         each.words_apart, rules, clip, decide, gate});
+                         each.words_apart, rules, clip, decide, gate, copies_of(each)});
     });
   }
 
@@ -221,9 +227,10 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     constexpr std::size_t b = index_of<scalar_of<Item>>();
     constexpr auto bytes = sizeof(typename std::tuple_element_t<b, decltype(blocks_)>::buffer_scalar);
     auto const group = static_cast<std::int32_t>(set_type::group_of(item_number));
-    for_each_view(item, [&](auto const& view) {
+    for_each_view(weights_of(item), [&](auto const& view) {
       plans[b].add(directory_.enter(view, b, plans[b].views()), group, static_cast<std::int64_t>(bytes));
     });
+    if constexpr (is_master_weights_v<Item>) directory_.enter_copies(item);
   }
   template <class P>
   [[nodiscard]] static constexpr std::size_t index_of() {
@@ -258,6 +265,13 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     return {wanted.order,     wanted.thoroughly, partials_.data() + each.first_chunk,
             partials_.data(), chunks_,           wanted.total};
   }
+  template <class Block>
+  [[nodiscard]] strided const* copies_of([[maybe_unused]] Block const& each) const {
+    if constexpr (has_copies)
+      return copies_.data() + each.first_view;
+    else
+      return nullptr;
+  }
   template <class P, class B>
   void measure_block_of_sums(std::string const& label, Exec const& exec, block<Exec, P, B>& each,
                              norm_request const& wanted, exit_gate const& gate) {
@@ -280,6 +294,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   view_directory directory_;
   blocks_of<Exec, Summation, scalars> blocks_;
   gradient_tables<Exec, Sets> tables_;
+  std::conditional_t<has_copies, device_table<strided, Exec>, no_copies> copies_;
   device_array<std::int64_t, Exec> updates_of_view_;
   device_array<norm_partial, Exec> partials_;
   int state_words_;

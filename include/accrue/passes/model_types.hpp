@@ -35,7 +35,7 @@ template <class P, class Item, class Gradient>
 struct scalar_for {
   using type = void;
 };
-template <class P, view_item Item, gradient_item Gradient>
+template <class P, parameter_item Item, gradient_item Gradient>
   requires(std::is_same_v<typename view_of_t<Item>::non_const_value_type, P> &&
            !std::is_void_v<gradient_view_t<Gradient>> && !is_rows_v<Gradient>)
 struct scalar_for<P, Item, Gradient> {

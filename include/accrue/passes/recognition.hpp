@@ -128,7 +128,7 @@ class recognition {
   [[nodiscard]] bool glance_at(Item const& item, Gradient const& gradient) {
     std::size_t const given = view_directory::for_each_gradient(
         item, gradient, [&](auto const& g) { looked_at_.add(g); }, [&] { looked_at_.add_absent(); });
-    return given == view_directory::count_of(item);
+    return given == view_count(weights_of(item));
   }
   [[nodiscard]] bool find(int number) {
     auto const& slots = known_[static_cast<std::size_t>(number)];

@@ -25,6 +25,8 @@ struct directory_entry {
   strided storage;
   std::size_t element_bytes;
   std::string label;
+  strided copy{};  ///< of the weights, rounded; `scalar` is -1 where there is none
+  std::size_t copy_element_bytes = 0;
 };
 
 /// Knows every parameter's name, shape and place, and checks gradients against them.
@@ -44,32 +46,51 @@ class view_directory {
     return enter(shape_of(view), view.data(), scalar_id<scalar>(), sizeof(scalar), view.label(), block, local);
   }
 
+  /// The copies of the weights that were entered last.
+  template <class Weights, class Copy>
+  void enter_copies(master_weights<Weights, Copy> const& item) {
+    using scalar = typename view_of_t<Copy>::non_const_value_type;
+    std::size_t const weights = view_count(item.weights);
+    std::size_t const copies = view_count(item.copy);
+    if (copies != weights)
+      throw error(joined({"accrue::master_weights: ", std::to_string(copies), " copies for ", std::to_string(weights),
+                          " weights"}),
+                  "each is rounded into a copy of its own", "give vectors of the same length");
+    std::size_t view = size() - weights;
+    for_each_view(item.copy, [&](auto const& copy) {
+      enter_copy(view++, shape_of(copy), copy.data(), scalar_id<scalar>(), sizeof(scalar));
+    });
+  }
+
   /// Every element has memory, and one place in it: a shared tensor is named once, and gets the sum of its gradients.
   void refuse_bad_storage() const {
-    for (std::size_t a = 0; a < size(); ++a) {
-      if (entries_[a].storage.data == nullptr && entries_[a].storage.size > 0)
-        throw error(joined({"accrue::parameters: ", name(a), " was never allocated"}), "there is nothing to update",
+    std::vector<written> all;
+    for (std::size_t v = 0; v < size(); ++v) {
+      directory_entry const& entry = entries_[v];
+      all.push_back({&entry.storage, entry.element_bytes, v, false});
+      if (entry.copy.scalar >= 0) all.push_back({&entry.copy, entry.copy_element_bytes, v, true});
+    }
+    for (written const& each : all) {
+      if (each.storage->data == nullptr && each.storage->size > 0)
+        throw error(joined({"accrue::parameters: ", name(each), " was never allocated"}), "there is nothing to update",
                     "construct the view with a label and extents");
-      if (repeats_elements(entries_[a].storage))
-        throw error(joined({"accrue::parameters: ", name(a), " has several indices for one element"}),
+      if (repeats_elements(*each.storage))
+        throw error(joined({"accrue::parameters: ", name(each), " has several indices for one element"}),
                     "its gradient has no single place to go", "pass the view of the stored elements");
     }
-    for (std::size_t a = 0; a < size(); ++a) {
-      for (std::size_t b = a + 1; b < size(); ++b) {
-        if (share_elements(entries_[a].storage, entries_[a].element_bytes, entries_[b].storage,
-                           entries_[b].element_bytes))
-          throw error(joined({"accrue::parameters: ", name(a), " and ", name(b), " share storage"}),
+    for (std::size_t a = 0; a < all.size(); ++a)
+      for (std::size_t b = a + 1; b < all.size(); ++b)
+        if (share_elements(*all[a].storage, all[a].element_bytes, *all[b].storage, all[b].element_bytes))
+          throw error(joined({"accrue::parameters: ", name(all[a]), " and ", name(all[b]), " share storage"}),
                       "it would be counted twice in the norm and updated twice",
                       "name it once and hand over the sum of its gradients");
-      }
-    }
   }
 
   /// Checks the gradients of one item, `view` being the number of its first parameter, and notes where they lie.
-  template <view_item Item, class Gradient>
+  template <parameter_item Item, class Gradient>
   void check(Item const& parameter, Gradient const& gradient, std::size_t& view) {
     std::size_t const first = view;
-    std::size_t const expected = count_of(parameter);
+    std::size_t const expected = view_count(weights_of(parameter));
     std::size_t const given = for_each_gradient(
         parameter, gradient,
         [&]<class View>(View const& g) {
@@ -80,21 +101,12 @@ class view_directory {
     if (given != expected) refuse_count(given, expected, first);
   }
 
-  /// How many views an item has.
-  template <view_item Item>
-  [[nodiscard]] static std::size_t count_of(Item const& parameter) {
-    if constexpr (Kokkos::is_view_v<Item>)
-      return 1;
-    else
-      return parameter.size();
-  }
-
   /// Calls `present(view)` or `absent()` for each gradient of an item, but not for more than it has views. Returns how
   /// many gradients there are.
-  template <view_item Item, class Gradient, class Present, class Absent>
+  template <parameter_item Item, class Gradient, class Present, class Absent>
   static std::size_t for_each_gradient(Item const& item, Gradient const& gradient, Present const& present,
                                        Absent const& absent) {
-    std::size_t const expected = count_of(item);
+    std::size_t const expected = view_count(weights_of(item));
     std::size_t given = 0;
     auto const note = [&](auto const& g) { given++ < expected ? void(present(g)) : void(); };
     auto const note_absent = [&] { given++ < expected ? void(absent()) : void(); };
@@ -128,11 +140,31 @@ class view_directory {
   }
 
  private:
+  /// Memory that an update writes: a parameter, or the copy of one.
+  struct written {
+    strided const* storage;
+    std::size_t element_bytes;
+    std::size_t view;
+    bool is_copy;
+  };
+  [[nodiscard]] std::string name(written const& which) const {
+    return which.is_copy ? joined({"the copy of ", name(which.view)}) : name(which.view);
+  }
+
+  void enter_copy(std::size_t view, view_shape const& shape, void* data, std::int32_t scalar, std::size_t bytes) {
+    directory_entry& entry = entries_[view];
+    if (!shape.same_extents(entry.shape))
+      throw error(joined({"accrue::master_weights: ", name(view), " has extents ", text(entry.shape), ", its copy ",
+                          text(shape)}),
+                  "elements are rounded one by one", "give a copy of the weights' shape");
+    entry.copy = fold(shape, entry.order, data, scalar);
+    entry.copy_element_bytes = bytes;
+  }
   strided const& enter(view_shape const& shape, void* data, std::int32_t scalar, std::size_t element_bytes,
                        std::string label, std::size_t block, std::size_t local) {
     index_order const order = order_in_memory(shape);
     entries_.push_back(
-        {block, local, local, shape, order, fold(shape, order, data, scalar), element_bytes, std::move(label)});
+        {block, local, local, shape, order, fold(shape, order, data, scalar), element_bytes, std::move(label), {}, 0});
     gradients_.emplace_back();
     return entries_.back().storage;
   }
