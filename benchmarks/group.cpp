@@ -27,16 +27,16 @@ constexpr char const* name_of(way w) {
   return w == way::copy ? "copy" : w == way::lent ? "lent" : w == way::gather2 ? "gather2" : "gather4";
 }
 
-/// Bytes of a gradient, of a sum as of a moment, and of a parameter.
+/// Bytes of a gradient, of a sum as of a moment, of a parameter, and of the copy of it that an update writes.
 struct widths {
-  double gradient, sum, parameter;
+  double gradient, sum, parameter, copy = 0;
 };
-constexpr widths of_float{4, 4, 4}, of_double{8, 8, 8}, of_bfloat16{2, 4, 2};
+constexpr widths of_float{4, 4, 4}, of_double{8, 8, 8}, of_bfloat16{2, 4, 2}, of_master{2, 4, 4, 2};
 
 /// Bytes that a group moves at least, per parameter. The first microbatch is not read back, the last is measured on the
 /// way.
 double floor_bytes(way w, int microbatches, widths const& b) {
-  double const update = 5 * b.sum + 2 * b.parameter;
+  double const update = 5 * b.sum + 2 * b.parameter + b.copy;
   double const a = microbatches;
   switch (w) {
     case way::copy:
@@ -118,14 +118,14 @@ void float_group(benchmark::State& state, shape const& s, int microbatches, way 
   measure(group_by_hand(hand, std::get<0>(memory.sets()[0].items), microbatches));
 }
 
-/// The same with parameters and gradients of 16 bits.
+/// The same with gradients of 16 bits, and a copy of the parameters in 16 bits that the update writes.
 template <class Holding>
 void half_group(benchmark::State& state, shape const& s, int microbatches, way w) {
-  auto const theta = tensors<accrue::bfloat16>(s, 1.0);
+  accrue::master_weights const theta(tensors<float>(s, 1.0), tensors<accrue::bfloat16>(s, 1.0));
   std::vector<accrue::mean_gradient<std::vector<Kokkos::View<accrue::bfloat16*>>>> sets;
   for (int i = 0; i < 4; ++i) sets.emplace_back(tensors<accrue::bfloat16>(s, 1e-3 * (i + 1)));
   measure_group<Holding>(state, memory_for(s), accrue::parameters(theta), sets, microbatches, w,
-                         floor_bytes(w, microbatches, of_bfloat16));
+                         floor_bytes(w, microbatches, of_master));
 }
 
 /// Parameters and gradients are rows of LayoutLeft matrices: the elements of a tensor lie apart.

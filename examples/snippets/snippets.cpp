@@ -113,6 +113,24 @@ void parameters() {
   check(a() == -3 && b() == -4);
 }
 
+void masters() {
+  using halves = Kokkos::View<accrue::bfloat16*, Kokkos::HostSpace>;
+  vector const weights("weights", 4);    // what is trained
+  halves const copy("copy", 4);          // what the forward pass reads
+  halves const gradient("gradient", 4);  // what the backward pass writes
+  Kokkos::deep_copy(weights, 1.0);
+  Kokkos::deep_copy(copy, accrue::bfloat16(1.0f));  // begin with equal values
+  Kokkos::deep_copy(gradient, accrue::bfloat16(0.125f));
+
+  accrue::accumulator group(accrue::parameters(accrue::master_weights{weights, copy}), accrue::per_sample{},
+                            accrue::sgd{.learning_rate = 0.0078125});
+  for (int update = 0; update < 8; ++update) {
+    group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+    group.update();
+  }
+  check(weights(3) == 0.9921875 && float(copy(3)) == 0.9921875f);  // in bfloat16 alone: 1, each update is rounded away
+}
+
 void outcome() {
   scalar const theta("theta"), gradient("gradient");
 
@@ -381,6 +399,7 @@ int main(int argc, char* argv[]) {
                     contribution,
                     facts,
                     parameters,
+                    masters,
                     outcome,
                     clip_on_the_group,
                     clip_on_the_microbatch,

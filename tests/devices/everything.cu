@@ -64,6 +64,15 @@ void every_scalar(exec const& instance, mixed const& m) {
   std::cout << group.ledger() << group.policies();
 }
 
+void master_weights(exec const& instance, mixed const& m, view<accrue::bfloat16**> const& of_a, view<float> const& of_b,
+                    view<Kokkos::Experimental::half_t**> const& of_f) {
+  accrue::accumulator group(instance,
+                            accrue::parameters(accrue::master_weights{m.a, of_a}, accrue::master_weights{m.b, of_b},
+                                               accrue::master_weights{m.f, of_f}),
+                            accrue::per_token{}, accrue::keep_last{}, accrue::adamw{});
+  run(group, instance, m, m.a, m.b, m.f);
+}
+
 void every_rule(exec const& instance, mixed const& m) {
   auto const rule = accrue::per_element(KOKKOS_LAMBDA(float& theta, float g) { theta -= g; });
   accrue::accumulator own(accrue::parameters(m.a), accrue::weighted{}, accrue::sum_objective{}, accrue::clip_by_value{},

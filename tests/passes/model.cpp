@@ -252,7 +252,7 @@ TEST_CASE("model: applies each group's rule to what was touched, finished once, 
   entered.read(m.instance, "read", 0, 1, &records);
   CHECK(records == 3);  // one for each pass, not for each block
 
-  auto const& block = m.model.block_of<float>();
+  auto const& block = m.model.storage().block_of<float>();
   std::vector<float> state(2);
   for (std::size_t word = 0; word < 2; ++word)  // of the second element of a
     block.arena.read(m.instance, "read", (word + 1) * static_cast<std::size_t>(block.words_apart) + 1, 1, &state[word]);

@@ -4,13 +4,14 @@
 
 #include <accrue/core/scalar.hpp>
 
+#include <Kokkos_Macros.hpp>
 #include <cstdint>
 
 namespace accrue {
 
 /// A number that tells the gradient scalars apart in tables that have lost the type; types of the same bits share it.
 template <gradient_scalar T>
-[[nodiscard]] constexpr std::int32_t scalar_id() {
+[[nodiscard]] KOKKOS_FUNCTION constexpr std::int32_t scalar_id() {
   constexpr auto bytes = static_cast<std::int32_t>(sizeof(T));
   if constexpr (is_complex_v<T>) {
     return 0x100 | bytes;

@@ -5,11 +5,12 @@
 #include <accrue/core/decision.hpp>
 #include <accrue/core/lane_memory.hpp>
 #include <accrue/core/scalar.hpp>
-#include <accrue/core/scalar_id.hpp>
 #include <accrue/core/strided.hpp>
 #include <accrue/core/type_list.hpp>
 #include <accrue/passes/block.hpp>
 #include <accrue/passes/launch.hpp>
+#include <accrue/passes/quotient.hpp>
+#include <accrue/passes/rounded_copy.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -36,101 +37,10 @@ struct lane_state {
 };
 #endif
 
-/// What turns a raw sum, which is finite, into the gradient: sum / divisor * factor, formed in double and rounded once
-/// to the buffer's scalar. For float the two numbers become one, whose rounding error a float does not see; and that
-/// one is split into two floats where lanes have a fused multiplication, which lose nothing that the one rounding
-/// keeps.
-struct quotient_by {
-  double divisor = 1.0;
-  double factor = 1.0;
-  double scale = 1.0;
-  float high = 1.0F;  ///< scale = high + low, up to 2^-49 of it
-  float low = 0.0F;
-  bool splits = true;  ///< and neither leaves the range of float, nor does a product that counts
-
-  quotient_by() = default;
-  KOKKOS_FUNCTION quotient_by(double by, double times)
-      : divisor(by), factor(times), scale(times / by), splits(Kokkos::abs(scale) > 1e-20 && Kokkos::abs(scale) < 1e20) {
-    if (!splits) return;
-    high = static_cast<float>(scale);
-    low = static_cast<float>(scale - static_cast<double>(high));
-  }
-
-  template <class B>
-  [[nodiscard]] KOKKOS_FUNCTION B operator()(B const& sum) const {
-    if constexpr (is_complex_v<B>) {
-      return B((*this)(sum.real()), (*this)(sum.imag()));
-    } else if constexpr (sizeof(B) < sizeof(double)) {
-      return static_cast<B>(static_cast<double>(sum) * scale);
-    } else {
-      return sum / divisor * factor;
-    }
-  }
-#if ACCRUE_HAS_LANES
-  [[nodiscard]] ACCRUE_ALWAYS_INLINE lanes<float> operator()(lanes<float> const& sum) const {
-    if constexpr (has_fused_lanes) {
-      if (splits) return fused(sum, high, sum * low);
-    }
-    return lanes_as<float>(lanes_as<double>(sum) * scale);
-  }
-  [[nodiscard]] ACCRUE_ALWAYS_INLINE lanes<double> operator()(lanes<double> const& sum) const {
-    return sum / divisor * factor;
-  }
-#endif
-};
-
 /// A clip and a rule that take lanes as they take elements, on parameters that lanes can be loaded from.
 template <class P, class B, class Rule, class Clip>
 concept applies_lanes = lane_scalar<P> && lane_scalar<B> && Rule::by_lanes && Clip::by_lanes &&
     (sizeof(P) > 2 || sizeof(B) == sizeof(float));
-
-/// Where no copy of a parameter is written.
-struct no_copy {
-  template <class Value>
-  KOKKOS_FUNCTION void put(std::int64_t, Value const&) const {}
-};
-
-/// A copy of scalar `C`, into which each new value of a parameter is rounded.
-template <class C>
-struct rounded_copy {
-  strided to;
-  bool contiguous;
-  KOKKOS_FUNCTION explicit rounded_copy(strided const& copy) : to(copy), contiguous(copy.contiguous()) {}
-
-  template <class P>
-  KOKKOS_FUNCTION void put(std::int64_t i, P const& parameter) const {
-    static_cast<C*>(to.data)[contiguous ? i : to.offset(i)] = narrow<C>(parameter);
-  }
-#if ACCRUE_HAS_LANES
-  ACCRUE_ALWAYS_INLINE void put(std::int64_t i, lanes<accumulation_scalar_t<C>> const& parameters) const {
-    if (contiguous) {
-      store_lanes(parameters, static_cast<C*>(to.data) + i);
-    } else {
-      for (std::int64_t lane = 0; lane < lane_count; ++lane) put(i + lane, parameters[static_cast<std::size_t>(lane)]);
-    }
-  }
-#endif
-};
-
-/// Whether a copy takes lanes of parameters of scalar `P`: rounded once, as one by one.
-template <class Copy, class P>
-inline constexpr bool copies_lanes = false;
-template <class P>
-inline constexpr bool copies_lanes<no_copy, P> = true;
-template <lane_scalar C, lane_scalar P>
-inline constexpr bool copies_lanes<rounded_copy<C>, P> = std::is_same_v<accumulation_scalar_t<C>, P>;
-
-/// Calls `visit` with the copy of a view, one of the scalars in the list, or with none.
-template <class... Scalars>
-KOKKOS_FUNCTION void with_copy(type_list<Scalars...>, strided const* copies, std::int32_t view, auto const& visit) {
-  if constexpr (sizeof...(Scalars) == 0) {
-    visit(no_copy{});
-  } else {
-    bool const written =
-        ((copies[view].scalar == scalar_id<Scalars>() && (visit(rounded_copy<Scalars>(copies[view])), true)) || ...);
-    if (!written) visit(no_copy{});
-  }
-}
 
 /// Divides, clips and hands one element to a rule: parameter and gradient in the scalar of the buffer, its state by
 /// reference. G = S / divisor, times the clip factor, then bounded by value.

@@ -21,8 +21,8 @@ namespace accrue {
 template <std::size_t I, class View, class Model>
 [[nodiscard]] auto item_in_arena(Model const& model, int set) {
   using item = std::tuple_element_t<I, typename Model::items_type>;
-  auto const& from = model.template block_of<typename view_of_t<item>::non_const_value_type>();
-  std::size_t number = model.template first_view<I>();
+  auto const& from = model.storage().template block_of<typename view_of_t<item>::non_const_value_type>();
+  std::size_t number = model.storage().template first_view<I>();
   auto const next = [&] {
     directory_entry const& entry = model.directory()[number++];
     return View(from.lent(set, static_cast<std::int64_t>(entry.local)),
@@ -32,7 +32,8 @@ template <std::size_t I, class View, class Model>
     return next();
   } else {
     std::vector<View> all;
-    for (std::size_t n = view_count(weights_of(std::get<I>(model.set().items))); n > 0; --n) all.push_back(next());
+    for (std::size_t n = view_count(weights_of(std::get<I>(model.storage().set().items))); n > 0; --n)
+      all.push_back(next());
     return all;
   }
 }
@@ -41,6 +42,7 @@ template <std::size_t I, class View, class Model>
 template <std::size_t I, class Model>
 using sum_scalar_t = typename std::remove_cvref_t<
     decltype(std::declval<Model const&>()
+                 .storage()
                  .template block_of<typename view_of_t<
                      std::tuple_element_t<I, typename Model::items_type>>::non_const_value_type>())>::buffer_scalar;
 
@@ -73,7 +75,7 @@ template <class Model>
 template <std::size_t I, class Model>
 [[nodiscard]] auto write_target_of(Model const& model, double weight, std::vector<std::uint8_t>& asked) {
   auto const sums = lent_item<I>(model, -1);
-  std::size_t view = model.template first_view<I>();
+  std::size_t view = model.storage().template first_view<I>();
   auto const next = [&]<class View>(View const& of) {
     double const beta = model.is_touched(view) ? model.keep(view) : 0.0;
     std::uint8_t* const flag = &asked[view++];
@@ -113,7 +115,8 @@ template <std::size_t First, std::size_t Last, class Model, class Exec>
   constexpr std::size_t until = set::first_item(Last);
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     auto const at = [&](std::size_t view) { return touched.begin() + static_cast<std::ptrdiff_t>(view); };
-    std::vector<bool> mine(at(model.template first_view<from>()), at(model.template first_view<until>()));
+    std::vector<bool> mine(at(model.storage().template first_view<from>()),
+                           at(model.storage().template first_view<until>()));
     return finalized_gradient<Exec, decltype(sums_of<from + I>(model))...>(exec, {sums_of<from + I>(model)...},
                                                                            std::move(mine), found);
   }
@@ -143,9 +146,9 @@ template <std::size_t I, class Model, class Exec>
     Kokkos::parallel_for(
         "accrue::accumulate::snapshot",
         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, from.size()),
-        copy_quotient<typename view::value_type>{from.data(), copy.data(),
-                                                 quotient_by(divisor / model.keep(model.template first_view<I>()), 1.0),
-                                                 model.is_touched(model.template first_view<I>())});
+        copy_quotient<typename view::value_type>{
+            from.data(), copy.data(), quotient_by(divisor / model.keep(model.storage().template first_view<I>()), 1.0),
+            model.is_touched(model.storage().template first_view<I>())});
     exec.fence("accrue::snapshot");
     return copy;
   } else {

@@ -7,6 +7,7 @@
 #include <accrue/passes/block.hpp>
 #include <accrue/passes/gradient_tables.hpp>
 #include <accrue/passes/measure.hpp>
+#include <accrue/passes/model_storage.hpp>
 #include <accrue/passes/model_types.hpp>
 #include <accrue/passes/view_directory.hpp>
 
@@ -30,9 +31,6 @@ class model;
 /// allocates.
 template <class Exec, class Summation, std::size_t... Sizes, class... Items, int Sets>
 class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items...>, Sets> {
-  template <class Item>
-  using scalar_of = typename view_of_t<Item>::non_const_value_type;
-  using scalars = unique_t<scalar_of<Items>...>;
   static constexpr bool has_copies = has_master_weights_v<Items...>;
 
  public:
@@ -43,40 +41,16 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// Cost: allocates the buffer, `state_words` words of optimizer state per element, as many sets of gradients as are
   /// lent, and the tables. Failure: `accrue::error` where parameters share storage.
   model(Exec const& exec, set_type set, int state_words, int sets_lent = 0)
-      : set_(std::move(set)), state_words_(state_words) {
-    std::array<block_plan, scalars::size> plans;
-    std::size_t item_number = 0;
-    std::apply([&](auto const&... item) { (enter(item, item_number++, plans), ...); }, set_.items);
-    directory_.refuse_bad_storage();
-
-    std::vector<strided> sums;
-    lending lent{sets_lent, 1 + state_words, {}};
-    std::size_t b = 0;
-    for_each_block([&](auto& each) {
-      each.lay_out(exec, plans[b], state_words, sets_lent);
-      each.first_view = static_cast<std::int64_t>(sums.size());
-      each.first_chunk = chunks_;
-      directory_.number_block(b, sums.size());
-      for (std::size_t v = 0; v < plans[b].views(); ++v) {
-        sums.push_back(each.sum(v));
-        lent.bytes_apart.push_back(each.bytes_apart());
-      }
-      chunks_ += each.list().chunk_count;
-      ++b;
-    });
-    updates_of_view_ = {exec, "accrue::passes::updates_of_view", sums.size()};
-    partials_ = {exec, "accrue::passes::partials", static_cast<std::size_t>(chunks_)};
-    if constexpr (has_copies) {
-      std::vector<strided> copies(sums.size());
-      for (std::size_t v = 0; v < copies.size(); ++v) copies[directory_[v].number] = directory_[v].copy;
-      copies_ = {exec, "accrue::passes::copies", std::move(copies)};
-    }
-    tables_ = {exec, std::move(sums), std::move(lent)};
+      : storage_(exec, std::move(set), state_words, sets_lent),
+        tables_(exec, storage_.sums(), storage_.lent()),
+        updates_of_view_(exec, "accrue::passes::updates_of_view", storage_.sums().size()),
+        partials_(exec, "accrue::passes::partials", static_cast<std::size_t>(storage_.chunk_count())),
+        state_words_(state_words) {
+    if constexpr (has_copies) copies_ = {exec, "accrue::passes::copies", storage_.copies()};
   }
 
-  [[nodiscard]] set_type const& set() const { return set_; }
-  [[nodiscard]] view_directory const& directory() const { return directory_; }
-  [[nodiscard]] std::int64_t chunk_count() const { return chunks_; }
+  [[nodiscard]] model_storage<Exec, Summation, set_type> const& storage() const { return storage_; }
+  [[nodiscard]] view_directory const& directory() const { return storage_.directory(); }
   [[nodiscard]] std::int64_t* updates_of_view() const { return updates_of_view_.data(); }
   /// For kernels on `exec`: which views the group has touched.
   [[nodiscard]] std::uint8_t const* touched(Exec const& exec) {
@@ -86,31 +60,15 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
 
   [[nodiscard]] bool any_touched() const { return tables_.touched().any(); }
   [[nodiscard]] bool is_touched(std::size_t view) const {
-    return tables_.touched().is_touched(directory_[view].number);
+    return tables_.touched().is_touched(directory()[view].number);
   }
 
   /// What the raw sum of a view is still to be multiplied by: the weight of a gradient that was written into the
   /// buffer.
-  [[nodiscard]] double keep(std::size_t view) const { return tables_.touched().keep(directory_[view].number); }
-
-  /// The block that holds the parameters of scalar `P`.
-  template <class P>
-  [[nodiscard]] auto const& block_of() const {
-    return std::get<index_of<P>()>(blocks_);
-  }
-  /// The number of an item's first view among all, in the order of the user.
-  template <std::size_t I>
-  [[nodiscard]] std::size_t first_view() const {
-    std::size_t before = 0;
-    [&]<std::size_t... J>(std::index_sequence<J...>) {
-      ((before += view_count(weights_of(std::get<J>(set_.items)))), ...);
-    }
-    (std::make_index_sequence<I>{});
-    return before;
-  }
+  [[nodiscard]] double keep(std::size_t view) const { return tables_.touched().keep(directory()[view].number); }
 
   [[nodiscard]] std::vector<bool> touched_views() const {
-    std::vector<bool> answer(directory_.size());
+    std::vector<bool> answer(directory().size());
     for (std::size_t v = 0; v < answer.size(); ++v) answer[v] = is_touched(v);
     return answer;
   }
@@ -128,17 +86,17 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// Checks a contribution against the parameters, `held` others being held already; throws with nothing changed.
   template <class... Gradients>
   void check(std::tuple<Gradients...> const& gradients, int held, bool may_stay_in_buffer) {
-    tables_.check(directory_, set_.items, gradients, held, may_stay_in_buffer);
+    tables_.check(storage_.directory(), storage_.set().items, gradients, held, may_stay_in_buffer);
   }
   /// Takes the contribution that was checked last as number `set` of those that one pass will add, see
   /// `gradient_tables`.
-  bool hold(int set, double weight) { return tables_.hold(directory_, set, weight); }
+  bool hold(int set, double weight) { return tables_.hold(directory(), set, weight); }
 
   /// Where the gradients lie that are checked and held, and what is touched.
   [[nodiscard]] gradient_tables<Exec, Sets> const& tables() const { return tables_; }
 
   /// Notes that somebody wrote the sums of a view, and that they are what they should be.
-  void note_written(std::size_t view) { tables_.touched().touch(directory_[view].number, 1.0); }
+  void note_written(std::size_t view) { tables_.touched().touch(directory()[view].number, 1.0); }
 
   /// Adds the first `count` contributions that are held; `weigh_for(type of the buffer's scalar, number)` maps the
   /// elements of each. Where a norm is `wanted`, of the sums with these contributions in them, it is measured in the
@@ -148,7 +106,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
            norm_request const& wanted = {}) {
     first_touch const first = tables_.upload(exec, count);
     exit_gate const gate = wanted ? gate_of_launches<Contribution>(wanted) : exit_gate{};
-    for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
+    storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
       using found = gradient_scalars<P, set_type, Contribution>;
       using weigh_type = decltype(weigh_for(std::type_identity<B>{}, 0));
       bool takes_absent = true;
@@ -181,7 +139,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   void measure_held(std::string const& label, Exec const& exec, norm_request const& wanted) {
     tables_.upload(exec, 1);
     exit_gate const gate = gate_of_launches<Contribution>(wanted);
-    for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
+    storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
       using found = gradient_scalars<P, set_type, Contribution>;
       using read = std::conditional_t<found::size == 0, type_list<B>, found>;
       bool takes_absent = true;
@@ -197,7 +155,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   void measure_sums(std::string const& label, Exec const& exec, norm_request const& wanted) {
     tables_.touched().upload(exec);
     exit_gate const gate = gate_of_launches<void>(wanted);
-    for_each_block([&](auto& each) { measure_block_of_sums(label, exec, each, wanted, gate); });
+    storage_.for_each_block([&](auto& each) { measure_block_of_sums(label, exec, each, wanted, gate); });
   }
 
   /// Runs the update pass with one rule per parameter group.
@@ -206,8 +164,8 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
              std::int64_t* workers_gone) {
     tables_.touched().upload(exec);
     exit_gate gate{workers_gone, 0};
-    for_each_block([&](auto& each) { gate.expected += each.list().template workers<Exec>(); });
-    for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
+    storage_.for_each_block([&](auto& each) { gate.expected += each.list().template workers<Exec>(); });
+    storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
       for_each_chunk(label, exec, each.list(),
                      apply_chunk<P, B, Rules, Clip, Decide, copy_scalars_t<P, Items...>>{
                          each.chunks.data(), each.parameters.data(), sums_of_block(each), each.placements.data(),
@@ -217,32 +175,6 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   }
 
  private:
-  template <class Visit>
-  void for_each_block(Visit&& visit) {
-    std::apply([&](auto&... each) { (visit(each), ...); }, blocks_);
-  }
-
-  template <class Item>
-  void enter(Item const& item, std::size_t item_number, std::array<block_plan, scalars::size>& plans) {
-    constexpr std::size_t b = index_of<scalar_of<Item>>();
-    constexpr auto bytes = sizeof(typename std::tuple_element_t<b, decltype(blocks_)>::buffer_scalar);
-    auto const group = static_cast<std::int32_t>(set_type::group_of(item_number));
-    for_each_view(weights_of(item), [&](auto const& view) {
-      plans[b].add(directory_.enter(view, b, plans[b].views()), group, static_cast<std::int64_t>(bytes));
-    });
-    if constexpr (is_master_weights_v<Item>) directory_.enter_copies(item);
-  }
-  template <class P>
-  [[nodiscard]] static constexpr std::size_t index_of() {
-    std::size_t index = 0;
-    bool found = false;
-    scalars::for_each([&]<class T>(std::type_identity<T>) {
-      found = found || std::is_same_v<T, P>;
-      index += found ? 0 : 1;
-    });
-    return index;
-  }
-
   template <class Block>
   [[nodiscard]] strided const* sums_of_block(Block const& each) const {
     return tables_.sums() + each.first_view;
@@ -262,8 +194,8 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   template <class Block>
   [[nodiscard]] measuring measuring_of(Block const& each, norm_request const& wanted) const {
     if (!wanted) return {};
-    return {wanted.order,     wanted.thoroughly, partials_.data() + each.first_chunk,
-            partials_.data(), chunks_,           wanted.total};
+    return {wanted.order,     wanted.thoroughly,      partials_.data() + each.first_chunk,
+            partials_.data(), storage_.chunk_count(), wanted.total};
   }
   template <class Block>
   [[nodiscard]] strided const* copies_of([[maybe_unused]] Block const& each) const {
@@ -283,22 +215,19 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   template <class Contribution>
   [[nodiscard]] exit_gate gate_of_launches(norm_request const& wanted) {
     exit_gate gate{wanted.workers_gone, 0};
-    for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
+    storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
       constexpr std::size_t launches = gradient_scalars<P, set_type, Contribution>::size;
       gate.expected += each.list().template workers<Exec>() * static_cast<std::int64_t>(launches > 0 ? launches : 1);
     });
     return gate;
   }
 
-  set_type set_;
-  view_directory directory_;
-  blocks_of<Exec, Summation, scalars> blocks_;
+  model_storage<Exec, Summation, set_type> storage_;
   gradient_tables<Exec, Sets> tables_;
   std::conditional_t<has_copies, device_table<strided, Exec>, no_copies> copies_;
   device_array<std::int64_t, Exec> updates_of_view_;
   device_array<norm_partial, Exec> partials_;
   int state_words_;
-  std::int64_t chunks_ = 0;
 };
 
 }  // namespace accrue

@@ -16,7 +16,7 @@ namespace detail {
 template <class Model, class... Gradients, class Visit>
 void for_each_rows(Model const& model, std::tuple<Gradients...> const& gradients, Visit const& visit) {
   auto const one = [&]<std::size_t I, class Gradient>(std::index_sequence<I>, Gradient const& given) {
-    if constexpr (is_rows_v<Gradient>) visit(model.template first_view<I>(), sums_of<I>(model).data(), given);
+    if constexpr (is_rows_v<Gradient>) visit(model.storage().template first_view<I>(), sums_of<I>(model).data(), given);
   };
   [&]<std::size_t... I>(std::index_sequence<I...>) { (one(std::index_sequence<I>{}, std::get<I>(gradients)), ...); }
   (std::index_sequence_for<Gradients...>{});
