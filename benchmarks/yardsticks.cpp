@@ -3,6 +3,9 @@
 #include "support.hpp"
 
 #include <benchmark/benchmark.h>
+#include <cstdint>
+#include <iterator>
+#include <vector>
 
 namespace bench {
 
@@ -18,6 +21,22 @@ struct accumulate_body {
   float* sum;
   float const* gradient;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { sum[i] += gradient[i]; }
+};
+/// The same over many arrays, as many for each thread: what a loop over tensors can do at best.
+struct accumulate_arrays_body {
+  array const* sums;
+  array const* gradients;
+  std::int64_t count;
+  std::int64_t threads;
+  void operator()(std::int64_t thread) const {
+    for (std::int64_t n = count * thread / threads; n < count * (thread + 1) / threads; ++n) {
+      float* const sum = sums[n].data();
+      float const* const gradient = gradients[n].data();
+      auto const size = static_cast<std::int64_t>(sums[n].extent(0));
+#pragma GCC ivdep
+      for (std::int64_t i = 0; i < size; ++i) sum[i] += gradient[i];
+    }
+  }
 };
 struct triad_body {
   float* a;
@@ -42,6 +61,14 @@ struct seven_stream_body {
 
 void accumulate_sweep(array const& sum, array const& gradient) {
   over_all("accumulate", sum, accumulate_body{sum.data(), gradient.data()});
+}
+void accumulate_sweep(std::vector<array> const& sums, std::vector<array> const& gradients) {
+  using host = Kokkos::DefaultHostExecutionSpace;
+  std::int64_t const threads = host().concurrency();
+  Kokkos::parallel_for(
+      "accumulate arrays",
+      Kokkos::RangePolicy<host, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>(0, threads),
+      accumulate_arrays_body{sums.data(), gradients.data(), std::ssize(sums), threads});
 }
 void triad_sweep(array const& a, array const& b, array const& c) {
   over_all("triad", a, triad_body{a.data(), b.data(), c.data()});

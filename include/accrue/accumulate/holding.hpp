@@ -7,6 +7,7 @@
 #include <accrue/core/diagnostics.hpp>
 #include <accrue/core/slots.hpp>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -51,7 +52,7 @@ struct gather {
                                            : Sets == 3 ? "gather<3>"
                                                        : "gather<4>";
   static_assert(Sets >= 1 && Sets <= 4, ACCRUE_SAY_GATHER_OF_OTHER_NUMBER);
-  static constexpr int sets = Sets >= 1 && Sets <= 4 ? Sets : 1;
+  static constexpr int sets = std::clamp(Sets, 1, 4);
   static constexpr int lent = sets;
   friend bool operator==(gather const&, gather const&) = default;
 };

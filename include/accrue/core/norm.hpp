@@ -82,8 +82,9 @@ struct rescale {
   } else {
     bool const a_leads = a.exponent > b.exponent;
     std::int32_t const gap = a_leads ? b.exponent - a.exponent : a.exponent - b.exponent;  // negative
-    double const first = order.power(Kokkos::exp2(static_cast<double>(gap / 2)));  // the two halves of a shrinking
-    double const second = order.power(Kokkos::exp2(static_cast<double>(gap - gap / 2)));  // that may be no double
+    std::int32_t const half = gap / 2;  // the shrinking in two factors, because it may be no double
+    double const first = order.power(Kokkos::exp2(static_cast<double>(half)));
+    double const second = order.power(Kokkos::exp2(static_cast<double>(gap - half)));
     sum.exponent = a_leads ? a.exponent : b.exponent;
     sum.sum = a_leads ? a.sum + b.sum * first * second : a.sum * first * second + b.sum;
   }
