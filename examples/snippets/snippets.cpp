@@ -10,6 +10,8 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -73,6 +75,23 @@ void holding() {
   }
   group.update();
   check(weight(2) == -2.5 && bias(0) == -2.0);
+}
+
+void adoption() {
+  vector const theta("theta", 3);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::every{2}, accrue::keep_last{},
+                            accrue::sgd{.learning_rate = 1.0});
+  vector gradient("gradient", 3), second("gradient", 3);
+  for (int update = 0; update < 2; ++update) {
+    if (gradient.data() == nullptr) gradient = vector("gradient", 3);
+    Kokkos::deep_copy(gradient, 1.0);  // in place of a backward pass
+    auto const before = group.adopt(accrue::mean_gradient{std::move(gradient)}, accrue::samples{8});
+    gradient = before ? std::get<0>(before->items) : vector();  // of the last group, to be written again
+    Kokkos::deep_copy(second, 3.0);
+    group.accumulate(accrue::mean_gradient{second}, accrue::samples{8});
+    group.update();
+  }
+  check(theta(2) == -4.0);
 }
 
 void contribution() {
@@ -396,6 +415,7 @@ int main(int argc, char* argv[]) {
                     another_boundary,
                     summation,
                     holding,
+                    adoption,
                     contribution,
                     facts,
                     parameters,

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_ACCUMULATOR_HPP
 #define ACCRUE_ACCUMULATOR_HPP
 
+#include <accrue/core/adopted.hpp>
 #include <accrue/core/contribution_check.hpp>
 #include <accrue/core/parameter_space.hpp>
 #include <accrue/pipeline.hpp>
@@ -11,6 +12,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -70,6 +72,38 @@ class accumulator {
     if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
                   clipped_alone_check<clip, Contribution>::passes() && clip_check<clip, buffers>::passes())
       stages_.add(exec, gradient, facts...);
+  }
+
+  /// Adds the first microbatch of a group, whose gradients are given away: they become the sums, without a pass.
+  ///
+  /// Order: for the first contribution of a group; its weight waits for the next pass. Guarantee: returns what was
+  /// given before, if it had the same type: its group is closed, and it may be written again on the same instance.
+  /// Failure: `accrue::error` for memory that others hold as well or that is not managed, that is not laid out densely
+  /// as its parameter in the scalar of the sums, and for a group that has sums; nothing is changed then, and the
+  /// gradient is still the caller's. Does not compile with `on_microbatch`, which has to look at it first. Example:
+  /// `auto spare = group.adopt(accrue::mean_gradient{std::move(g)}, accrue::tokens{512});`
+  template <contribution Contribution, class... Facts>
+  std::optional<Contribution> adopt(Contribution&& gradient, Facts const&... facts) {
+    return adopt(exec(), std::move(gradient), facts...);
+  }
+  template <contribution Contribution, class... Facts>
+  std::optional<Contribution> adopt(Exec const& exec, Contribution&& gradient, Facts const&... facts) {
+    using clip = typename recipe_type::clip_type;
+    constexpr bool whole = is_contribution_v<Contribution> && !has_rows_v<Contribution>;
+    constexpr bool unseen = std::is_null_pointer_v<decltype(microbatch_clip_of(std::declval<clip const&>()))>;
+    static_assert(whole && unseen, ACCRUE_SAY_NOT_ADOPTED);
+    if constexpr (whole && unseen &&
+                  contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes()) {
+      adopted<Contribution> given(std::move(gradient));
+      try {
+        return stages_.add(exec, given, facts...);
+      } catch (...) {
+        gradient = std::move(*given.given());
+        throw;
+      }
+    } else {
+      return std::nullopt;
+    }
   }
 
   /// Views to write the next microbatch's gradients into, in the order of the parameters and the scalar of the buffer:

@@ -4,6 +4,7 @@
 
 #include <accrue/accumulate/add_microbatch.hpp>
 #include <accrue/accumulate/holding.hpp>
+#include <accrue/core/adopted.hpp>
 #include <accrue/core/device_scalars.hpp>
 #include <accrue/finalize/clip_policy.hpp>
 #include <accrue/finalize/summarize.hpp>
@@ -12,6 +13,8 @@
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
+#include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -42,6 +45,7 @@ class group_sums {
   template <class Contribution>
   void check(Exec const& exec, clip_type const& clip, Contribution const& gradient) {
     constexpr bool at_once = is_written_v<Contribution> || has_rows_v<Contribution>;
+    model_.reclaim();
     if constexpr (has_rows_v<Contribution>) check_rows<Exec>(model_, gradient.items, held_.count());
     if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, held_.count(), plain);
     bool const waits = held_.count() > 0;
@@ -49,6 +53,23 @@ class group_sums {
       flush(exec, clip);
       if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, 0, plain);
     }
+  }
+
+  /// The same for one that is to become the sums.
+  template <class Contribution>
+  void check(Exec const&, clip_type const&, adopted<Contribution> const& gradient) {
+    model_.reclaim();
+    std::apply([](auto const&... item) { (require_sole_owner(item), ...); }, gradient.items);
+    model_.check(gradient.items, held_.count(), false, false);
+    model_.tables().require_adoptable(model_.directory(), held_.count());
+  }
+
+  /// Makes the contribution that was checked last the sums. Returns the one before it, if it has the same type.
+  template <class Contribution>
+  std::optional<Contribution> adopt(adopted<Contribution> const& gradient, microbatch_weight const& by) {
+    measured_ = false;
+    model_.adopt(by.product);
+    return adopted_.exchange(gradient.given());
   }
 
   /// Takes in the contribution that was checked last. With the `last` one of the group the norm is measured, if its
@@ -99,7 +120,8 @@ class group_sums {
   }
 
   /// Views for the next microbatch: in the buffer where nothing has been added to it.
-  [[nodiscard]] auto lend() const {
+  [[nodiscard]] auto lend() {
+    model_.reclaim();
     bool const buffer_is_free = !model_.any_touched() && held_.count() == 0;
     return lent_gradients(model_, buffer_is_free ? -1 : model_.tables().free_set(held_.count()));
   }
@@ -112,6 +134,25 @@ class group_sums {
   }
 
  private:
+  template <class Item>
+  static void require_sole_owner(Item const& item) {
+    bool sole = true;
+    auto const look = [&](auto const& view) { sole = sole && detail::is_sole_owner(view); };
+    if constexpr (view_item<Item>) {
+      for_each_view(item, look);
+    } else if constexpr (is_optional_views_v<Item>) {
+      if constexpr (requires { item.has_value(); }) {
+        if (item.has_value()) look(*item);
+      } else {
+        for (auto const& each : item)
+          if (each.has_value()) look(*each);
+      }
+    }
+    if (!sole)
+      throw error("accrue::accumulator: adopt() was given memory that others hold as well, or that is not managed",
+                  "they would see the sums of the group", "give it away: adopt(mean_gradient{std::move(view), ...})");
+  }
+
   template <class Contribution>
   void add_held(Exec const& exec, clip_type const& clip, norm_request const& wanted) {
     add_microbatches<Contribution>(exec, model_, scalars_, held_, microbatch_clip_of(clip), wanted);
@@ -121,6 +162,7 @@ class group_sums {
   device_scalars<Exec> scalars_;
   held_contributions<holding::sets> held_;
   void (group_sums::*add_held_)(Exec const&, clip_type const&, norm_request const&) = nullptr;  ///< by type
+  adopted_memory adopted_;
   std::vector<std::uint8_t> asked_;  ///< of each view: whether a producer wrote its sums
   bool measured_ = false;            ///< the norm of the sums is on the device
 };

@@ -72,15 +72,15 @@ class pipeline {
   }
 
   /// Views for the next microbatch.
-  [[nodiscard]] auto lend() const {
+  [[nodiscard]] auto lend() {
     require_alive();
     require_room();
     return sums_.lend();
   }
 
-  /// Adds one microbatch, whose types were checked.
+  /// Adds one microbatch, whose types were checked. Returns what was adopted before, where this is adopted.
   template <class Contribution, class... Facts>
-  void add(Exec const& exec, Contribution const& gradient, Facts const&... fact) {
+  auto add(Exec const& exec, Contribution const& gradient, Facts const&... fact) {
     require_alive();
     require_room();
     microbatch_facts facts;
@@ -92,14 +92,22 @@ class pipeline {
     next.add(facts, admitted.count, admitted.ignored);
     group_counts const totals = book_.totals().with(facts, admitted.ignored);
 
-    if (!admitted.ignored) {
-      bool const last = rules::given && (facts.last || policies_.boundary.full(next.counts));
-      take(exec, gradient, admitted.by, last);
-      (add_loss_of(exec, sums_.scalars(), next.loss, fact, static_cast<double>(admitted.count)), ...);
+    auto const enter = [&] {
+      if (!admitted.ignored)
+        (add_loss_of(exec, sums_.scalars(), next.loss, fact, static_cast<double>(admitted.count)), ...);
+      group_ = next;
+      book_.totals().book_microbatch(totals);
+      book_.observers().microbatch_accumulated(group_.counts);
+    };
+    if constexpr (is_adopted_v<Contribution>) {
+      auto before = admitted.ignored ? gradient.give_back() : sums_.adopt(gradient, admitted.by);
+      enter();
+      return before;
+    } else {
+      if (!admitted.ignored)
+        take(exec, gradient, admitted.by, rules::given && (facts.last || policies_.boundary.full(next.counts)));
+      enter();
     }
-    group_ = next;
-    book_.totals().book_microbatch(totals);
-    book_.observers().microbatch_accumulated(group_.counts);
   }
 
   handle update(Exec const& exec) {

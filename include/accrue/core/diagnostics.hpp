@@ -85,6 +85,9 @@
 #define ACCRUE_SAY_BAD_HOLDING                                                                                    \
   "accrue::accumulator: the holding policy does not satisfy accrue::holding_policy: it needs sets, from 1 to 4, " \
   "and lent"
+#define ACCRUE_SAY_NOT_ADOPTED                                                                                      \
+  "accrue::accumulator: adopt() takes whole gradients, mean_gradient or sum_gradient without rows, and not beside " \
+  "accrue::on_microbatch, which looks at a gradient before it is added: call accumulate()"
 #define ACCRUE_SAY_GATHER_OF_OTHER_NUMBER "accrue::gather<k>: k is 1, 2, 3 or 4"
 #define ACCRUE_SAY_HELD_AND_CLIPPED                                                                              \
   "accrue::accumulator: accrue::gather adds several microbatches together, accrue::on_microbatch clips each by " \

@@ -17,7 +17,7 @@
 namespace accrue {
 
 /// The I-th item of a set in the arena as views of rank and scalar `View`, one or a vector of them as the item is. Set
-/// -1 is the buffer, the others are those that are lent.
+/// -1 are the sums, the others are those that are lent.
 template <std::size_t I, class View, class Model>
 [[nodiscard]] auto item_in_arena(Model const& model, int set) {
   using item = std::tuple_element_t<I, typename Model::items_type>;
@@ -25,8 +25,10 @@ template <std::size_t I, class View, class Model>
   std::size_t number = model.storage().template first_view<I>();
   auto const next = [&] {
     directory_entry const& entry = model.directory()[number++];
-    return View(from.lent(set, static_cast<std::int64_t>(entry.local)),
-                layout_as<typename View::array_layout>(packed(entry.shape, entry.order)));
+    using scalar = typename View::value_type;
+    auto* const data = set < 0 ? static_cast<scalar*>(model.tables().sum(entry.number).data)
+                               : from.lent(set, static_cast<std::int64_t>(entry.local));
+    return View(data, layout_as<typename View::array_layout>(packed(entry.shape, entry.order)));
   };
   if constexpr (Kokkos::is_view_v<weights_of_t<item>>) {
     return next();

@@ -5,6 +5,7 @@
 #include <accrue/core/error.hpp>
 #include <accrue/core/strided.hpp>
 #include <accrue/passes/device_table.hpp>
+#include <accrue/passes/lending.hpp>
 #include <accrue/passes/recognition.hpp>
 #include <accrue/passes/touch_table.hpp>
 #include <accrue/passes/view_directory.hpp>
@@ -22,22 +23,6 @@ namespace accrue {
 /// Which views of a launch are touched for the first time in their group, and so overwritten instead of added to.
 enum class first_touch : std::int32_t { none, all, some };
 
-/// Where the sets of gradients lie that are lent: of each view at equal distances behind its sum.
-struct lending {
-  int sets = 0;
-  int words_before = 0;                   ///< distances between the sum and the first set
-  std::vector<std::int64_t> bytes_apart;  ///< of each view
-
-  /// The set that memory belongs to, or -1; `sum` is that of the view.
-  [[nodiscard]] int set_of(void const* data, void const* sum, std::size_t view) const {
-    auto const behind = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data)) -
-                        static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(sum));
-    if (sets == 0 || bytes_apart[view] == 0 || behind % bytes_apart[view] != 0) return -1;
-    std::int64_t const set = behind / bytes_apart[view] - words_before;
-    return set >= 0 && set < sets ? static_cast<int>(set) : -1;
-  }
-};
-
 /// For every view of the model, by its number: where its sum lies, what the open group has touched, and where the
 /// gradients lie of up to `Sets` contributions that wait for one pass.
 template <class Exec, int Sets>
@@ -51,26 +36,30 @@ class gradient_tables {
       : views_(sums.size()), lent_(std::move(lent)), touched_(exec, sums.size()) {
     for (auto& slots : known_)
       for (known& each : slots) each.gradients = {exec, "accrue::passes::gradients", std::vector<strided>(views_)};
-    sums_ = {exec, "accrue::passes::sums", std::move(sums)};
+    sums_ = {exec, "accrue::passes::sums", sums, table_versions};
+    own_sums_ = std::move(sums);
   }
 
   [[nodiscard]] touch_table<Exec>& touched() { return touched_; }
   [[nodiscard]] touch_table<Exec> const& touched() const { return touched_; }
 
   /// Checks a contribution against the parameters, `waiting` others being held already; throws with nothing changed.
-  /// The first gradients of a group may lie in the buffer, and stay there where nothing has to look at them first.
+  /// The first gradients of a group may lie in the buffer, and stay there where nothing has to look at them first. One
+  /// that is not to be `recognised` is checked in any case.
   ///
   /// Cost: a look at each view where the same ones are remembered under this number, or lay in the buffer; else some
   /// 50 ns for each.
   template <class... Items, class... Gradients>
   void check(view_directory& directory, std::tuple<Items...> const& items, std::tuple<Gradients...> const& gradients,
-             int waiting, bool may_stay_in_buffer) {
+             int waiting, bool may_stay_in_buffer, bool recognised = true) {
     may_stay_ = lent_.sets > 0 && may_stay_in_buffer;
     if constexpr (sizeof...(Gradients) != sizeof...(Items)) {  // none, or the parameters were refused
       directory.no_gradients();
       memory_.forget_look();
     } else {
-      if (memory_.look(items, gradients, waiting, may_stay_ && !touched_.any()) != finding::unknown) return;
+      memory_.forget_look();
+      bool const may_be_in_buffer = may_stay_ && !touched_.any();
+      if (recognised && memory_.look(items, gradients, waiting, may_be_in_buffer) != finding::unknown) return;
       std::size_t view = 0;
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         (directory.check(std::get<I>(items), std::get<I>(gradients), view), ...);
@@ -108,10 +97,43 @@ class gradient_tables {
         gradient = {};
       }
       mine.given += gradient.scalar >= 0 ? 1 : 0;
-      if (int const from = lent_.set_of(gradient.data, sums_[at].data, at); from >= 0) mine.lent |= 1U << from;
+      if (int const from = lent_.set_of(gradient.data, own_sums_[at].data, at); from >= 0) mine.lent |= 1U << from;
       mine.gradients.set(at, gradient);
     }
     return mine.given > 0;
+  }
+
+  /// Failure: `accrue::error` where the contribution that was checked last cannot become the sums of the group.
+  void require_adoptable(view_directory const& directory, int waiting) const {
+    if (touched_.any() || waiting > 0)
+      throw error("accrue::accumulator: adopt() comes second in its group", "there are sums already",
+                  "adopt the first contribution of a group, accumulate the others");
+    for (std::size_t v = 0; v < views_; ++v) {
+      strided const& gradient = directory.gradient(v);
+      strided const& sum = sums_[directory[v].number];
+      if (gradient.scalar < 0 || gradient.size == 0) continue;
+      if (gradient.scalar != sum.scalar || !gradient.contiguous())
+        throw error(joined({"accrue::accumulator: the gradient of ", directory.name(v), " cannot become the sum"}),
+                    "its scalar or layout is another than that of the sums",
+                    "give one of the sums' scalar, laid out densely as its parameter, or accumulate it");
+    }
+  }
+  /// The gradients that were checked last are the sums of this group from now on; `weight` waits until the next pass.
+  void adopt(view_directory const& directory, double weight) {
+    for (std::size_t v = 0; v < views_; ++v) {
+      strided const& gradient = directory.gradient(v);
+      if (gradient.scalar < 0) continue;
+      sums_.set(directory[v].number, run_of(gradient.data, gradient.size, gradient.scalar));
+      touched_.touch(directory[v].number, weight);
+    }
+    has_adopted_ = true;
+    memory_.forget_look();
+  }
+  /// Before a group begins: the sums are in memory of our own again.
+  void reclaim() {
+    if (!has_adopted_ || touched_.any()) return;
+    for (std::size_t at = 0; at < views_; ++at) sums_.set(at, own_sums_[at]);
+    has_adopted_ = false;
   }
 
   /// Whether the contribution that was checked last was held under its number before.
@@ -140,9 +162,15 @@ class gradient_tables {
   /// Sends the tables of the first `count` sets to the device, and says what is touched by them for the first time.
   first_touch upload(Exec const& exec, int count) {
     for (int j = 0; j < count; ++j) held(j).gradients.upload(exec);
-    touched_.upload(exec);
+    upload_sums(exec);
     if (touched_.all()) return first_touch::none;
     return touched_.any() ? first_touch::some : first_touch::all;
+  }
+
+  /// Sends what kernels have to know of the sums.
+  void upload_sums(Exec const& exec) {
+    sums_.upload(exec);
+    touched_.upload(exec);
   }
 
   /// Notes that the first `count` sets are in the sums.
@@ -156,6 +184,8 @@ class gradient_tables {
 
   // For kernels, which see what was set before the upload.
   [[nodiscard]] strided const* sums() const { return sums_.data(); }
+  /// Where the sum of a view lies, by its number.
+  [[nodiscard]] strided const& sum(std::size_t at) const { return sums_[at]; }
   [[nodiscard]] strided const* gradients(int set) const { return held(set).gradients.data(); }
 
  private:
@@ -214,6 +244,8 @@ class gradient_tables {
   bool may_stay_ = false;  ///< gradients of the contribution that was checked last, in the buffer
   touch_table<Exec> touched_;
   device_table<strided, Exec> sums_;
+  std::vector<strided> own_sums_;  ///< where no gradient was adopted
+  bool has_adopted_ = false;
   std::array<std::array<known, remembered>, sets> known_;  ///< under each number that a contribution can be held
   std::array<std::size_t, sets> held_{};                   ///< which of them is held under each number
   recognition<Sets> memory_;

@@ -54,7 +54,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   [[nodiscard]] std::int64_t* updates_of_view() const { return updates_of_view_.data(); }
   /// For kernels on `exec`: which views the group has touched.
   [[nodiscard]] std::uint8_t const* touched(Exec const& exec) {
-    tables_.touched().upload(exec);
+    tables_.upload_sums(exec);
     return tables_.touched().flags();
   }
 
@@ -85,12 +85,17 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
 
   /// Checks a contribution against the parameters, `held` others being held already; throws with nothing changed.
   template <class... Gradients>
-  void check(std::tuple<Gradients...> const& gradients, int held, bool may_stay_in_buffer) {
-    tables_.check(storage_.directory(), storage_.set().items, gradients, held, may_stay_in_buffer);
+  void check(std::tuple<Gradients...> const& gradients, int held, bool may_stay_in_buffer, bool recognised = true) {
+    tables_.check(storage_.directory(), storage_.set().items, gradients, held, may_stay_in_buffer, recognised);
   }
   /// Takes the contribution that was checked last as number `set` of those that one pass will add, see
   /// `gradient_tables`.
   bool hold(int set, double weight) { return tables_.hold(directory(), set, weight); }
+
+  /// Makes the contribution that was checked last the sums of this group, see `gradient_tables`.
+  void adopt(double weight) { tables_.adopt(directory(), weight); }
+  /// Before a group begins: what was adopted for the last one is left alone.
+  void reclaim() { tables_.reclaim(); }
 
   /// Where the gradients lie that are checked and held, and what is touched.
   [[nodiscard]] gradient_tables<Exec, Sets> const& tables() const { return tables_; }
@@ -153,7 +158,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
 
   /// Measures the raw sums of the touched views.
   void measure_sums(std::string const& label, Exec const& exec, norm_request const& wanted) {
-    tables_.touched().upload(exec);
+    tables_.upload_sums(exec);
     exit_gate const gate = gate_of_launches<void>(wanted);
     storage_.for_each_block([&](auto& each) { measure_block_of_sums(label, exec, each, wanted, gate); });
   }
@@ -162,7 +167,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   template <class Rules, class Clip, class Decide>
   void apply(std::string const& label, Exec const& exec, Rules const& rules, Clip const& clip, Decide const& decide,
              std::int64_t* workers_gone) {
-    tables_.touched().upload(exec);
+    tables_.upload_sums(exec);
     exit_gate gate{workers_gone, 0};
     storage_.for_each_block([&](auto& each) { gate.expected += each.list().template workers<Exec>(); });
     storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
