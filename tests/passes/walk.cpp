@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <accrue/core/scalar_id.hpp>
 #include <accrue/core/strided.hpp>
 #include <accrue/passes/chunk_table.hpp>
 #include <accrue/passes/device_table.hpp>
@@ -144,6 +145,74 @@ TEST_CASE("cut_into_chunks: covers every element of every view once, in their or
     }
   CHECK(c == chunks.size());
   CHECK(accrue::cut_into_chunks({}).empty());
+}
+
+namespace {
+/// x += i, one by one or by lanes, and how often each was done.
+struct add_index {
+  int* alone;
+  int* by_eight;
+  void operator()(std::int64_t i, float& x) const {
+    ++*alone;
+    x += static_cast<float>(i);
+  }
+  void by_lanes(std::int64_t i, float* x) const {
+    CHECK(i % accrue::lane_count == 0);  // where the buffer and its state are aligned
+    ++*by_eight;
+    for (std::int64_t lane = 0; lane < accrue::lane_count; ++lane) x[lane] += static_cast<float>(i + lane);
+  }
+};
+}  // namespace
+
+TEST_CASE("walk: elements that lie apart are visited by lanes, and put back where they were") {
+  Kokkos::View<float****, Kokkos::LayoutRight, Kokkos::HostSpace> const all("all", 6, 10, 14, 2);
+  auto const part = Kokkos::subview(all, Kokkos::pair(1, 5), Kokkos::ALL, Kokkos::pair(2, 9), 1);  // 4 x 10 x 7
+  auto const shape = accrue::shape_of(part);
+  auto const view = accrue::fold(shape, accrue::order_in_memory(shape), part.data(), accrue::scalar_id<float>());
+  int alone = 0, by_eight = 0;
+  for (accrue::chunk const& c : {accrue::chunk{0, 272, 0}, accrue::chunk{272, 280, 0}})
+    accrue::walk<float>(view, c, accrue::lone_worker{}, add_index{&alone, &by_eight});
+  float expected = 0.0f;
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 0; j < 10; ++j)
+      for (std::size_t k = 0; k < 7; ++k) CHECK(part(i, j, k) == expected++);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < all.size(); ++i) sum += all.data()[i];
+  CHECK(sum == 279.0 * 280.0 / 2.0);  // nothing beside the view was written
+  CHECK(by_eight == 35);
+  CHECK(alone == 0);
+
+  accrue::walk<float>(view, accrue::chunk{0, 5, 0}, accrue::lone_worker{}, add_index{&alone, &by_eight});
+  CHECK(alone == 5);
+}
+
+TEST_CASE("cut_into_chunks: views that lie between each other take turns, and every element is covered once") {
+  constexpr std::int64_t chunk = accrue::chunk_elements;
+  Kokkos::View<float**, Kokkos::LayoutLeft, Kokkos::HostSpace> const matrix("matrix", 20, 2 * chunk + 5);
+  auto const row = [&](int r) {
+    auto const view = Kokkos::subview(matrix, r, Kokkos::ALL);
+    auto const shape = accrue::shape_of(view);
+    return accrue::fold(shape, accrue::order_in_memory(shape), view.data(), accrue::scalar_id<float>());
+  };
+  auto const plain = accrue::run_of(matrix.data(), 2 * chunk + 5, accrue::scalar_id<float>());
+  std::vector<accrue::strided> views{plain, plain};
+  for (int r = 0; r < 20; ++r) views.push_back(row(r));
+  auto const runs = accrue::interleaved_runs(views);
+  CHECK(runs[0] == 1);
+  CHECK(runs[2] == 16);  // floats in 64 bytes
+  CHECK(runs[18] == 4);
+
+  std::vector<std::int64_t> const sizes(views.size(), 2 * chunk + 5);
+  auto const chunks = accrue::cut_into_chunks(sizes, runs);
+  REQUIRE(chunks.size() == 22 * 3);
+  CHECK(chunks[3] == accrue::chunk{0, chunk, 1});
+  CHECK(chunks[6] == accrue::chunk{0, chunk, 2});
+  CHECK(chunks[7] == accrue::chunk{0, chunk, 3});
+  CHECK(chunks[6 + 16] == accrue::chunk{chunk, 2 * chunk, 2});
+  CHECK(chunks[6 + 32] == accrue::chunk{2 * chunk, 2 * chunk + 5, 2});
+  std::vector<std::int64_t> covered(views.size(), 0);
+  for (accrue::chunk const& c : chunks) covered[static_cast<std::size_t>(c.view)] += c.end - c.begin;
+  CHECK(covered == sizes);
 }
 
 TEST_CASE("walk: visits each element of a chunk once, under its number, alone or in a team") {

@@ -79,7 +79,7 @@ struct block {
     state_words = words_of_state;
     words_apart = plan.words;
     arena = {exec, "accrue::buffer_and_state", static_cast<std::size_t>(words_apart * (1 + state_words + sets_lent))};
-    std::vector<chunk> cut = cut_into_chunks(plan.sizes);
+    std::vector<chunk> cut = cut_into_chunks(plan.sizes, interleaved_runs(plan.parameters));
     shares = {exec, "accrue::passes::shares", cut_into_shares(cut, runs_on_host_v<Exec> ? exec.concurrency() : 1)};
     chunks = {exec, "accrue::passes::chunks", std::move(cut)};
     parameters = {exec, "accrue::passes::parameters", std::move(plan.parameters)};

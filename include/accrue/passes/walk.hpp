@@ -8,6 +8,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
+#include <type_traits>
 
 // Elements of a chunk do not depend on each other: what the buffer holds is no part of a gradient.
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(__CUDACC__)
@@ -69,11 +70,52 @@ KOKKOS_FORCEINLINE_FUNCTION void walk_run(T* start, std::int64_t stride, std::in
   }
 }
 
+/// Calls `visit(first, stride, i, count)` for the elements from `begin` to before `end` of a view, run by run along its
+/// fastest axis.
+template <class T, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_run(strided const& view, T* data, std::int64_t begin, std::int64_t end,
+                                              Visit const& visit) {
+  strided::axis const fastest = view.axes[view.rank - 1];
+  for (std::int64_t i = begin; i < end;) {
+    std::int64_t const count = Kokkos::min(fastest.extent - i % fastest.extent, end - i);
+    visit(data + view.offset(i), fastest.stride, i, count);
+    i += count;
+  }
+}
+
+/// Elements that lie apart are brought side by side, so many at a time, visited by lanes, and put back where they may
+/// have changed.
+inline constexpr std::int64_t staged_elements = 256;
+
+template <class T, class Visit>
+  requires(visits_lanes<Visit, T>)
+void walk_staged(strided const& view, T* data, chunk const& part, Visit& visit) {
+  alignas(64) std::remove_const_t<T> stage[staged_elements];
+  for (std::int64_t first = part.begin; first < part.end; first += staged_elements) {
+    std::int64_t const size = Kokkos::min(staged_elements, part.end - first);
+    for_each_run(view, data, first, first + size,
+                 [&](T* from, std::int64_t stride, std::int64_t i, std::int64_t count) {
+                   for (std::int64_t k = 0; k < count; ++k) stage[i - first + k] = from[k * stride];
+                 });
+    T* const side_by_side = stage;
+    std::int64_t j = 0;
+    for (; j <= size - lane_count; j += lane_count) visit.by_lanes(first + j, side_by_side + j);
+    walk_run(side_by_side + j, 1, first + j, size - j, 1, visit);
+    if constexpr (!std::is_const_v<T>) {
+      for_each_run(view, data, first, first + size,
+                   [&](T* to, std::int64_t stride, std::int64_t i, std::int64_t count) {
+                     for (std::int64_t k = 0; k < count; ++k) to[k * stride] = stage[i - first + k];
+                   });
+    }
+  }
+}
+
 /// Calls `visit(i, element)` for this worker's share of the elements of a chunk, and returns the visit with what it
 /// carries.
 ///
 /// Order: within a share ascending. Cost: contiguous views are walked at full speed, by lanes where the visit can;
-/// strided ones by runs along their fastest axis on the host, and by index arithmetic per element on a device.
+/// strided ones by runs along their fastest axis on the host, brought side by side where the visit takes lanes, and by
+/// index arithmetic per element on a device.
 template <class T, class Worker, class Visit>
 KOKKOS_FUNCTION Visit walk(strided const& view, chunk const& part, Worker worker, Visit visit) {
   T* const data = static_cast<T*>(view.data);
@@ -84,12 +126,13 @@ KOKKOS_FUNCTION Visit walk(strided const& view, chunk const& part, Worker worker
     }
     walk_run(data + i, 1, i, part.end - i, worker.size(), visit);
   } else if constexpr (Worker::alone) {
-    strided::axis const fastest = view.axes[view.rank - 1];
-    for (std::int64_t i = part.begin; i < part.end;) {
-      std::int64_t const run = Kokkos::min(fastest.extent - i % fastest.extent, part.end - i);
-      walk_run(data + view.offset(i), fastest.stride, i, run, 1, visit);
-      i += run;
-    }
+    if constexpr (visits_lanes<Visit, T>)
+      walk_staged(view, data, part, visit);
+    else
+      for_each_run(view, data, part.begin, part.end,
+                   [&](T* from, std::int64_t stride, std::int64_t i, std::int64_t count) {
+                     walk_run(from, stride, i, count, 1, visit);
+                   });
   } else {
     for (std::int64_t i = part.begin + worker.rank(); i < part.end; i += worker.size()) visit(i, data[view.offset(i)]);
   }
