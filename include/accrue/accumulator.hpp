@@ -84,7 +84,7 @@ class accumulator {
   /// `auto spare = group.adopt(accrue::mean_gradient{std::move(g)}, accrue::tokens{512});`
   template <contribution Contribution, class... Facts>
   std::optional<Contribution> adopt(Contribution&& gradient, Facts const&... facts) {
-    return adopt(exec(), std::move(gradient), facts...);
+    return adopt(exec(), std::forward<Contribution>(gradient), facts...);
   }
   template <contribution Contribution, class... Facts>
   std::optional<Contribution> adopt(Exec const& exec, Contribution&& gradient, Facts const&... facts) {
@@ -94,7 +94,7 @@ class accumulator {
     static_assert(whole && unseen, ACCRUE_SAY_NOT_ADOPTED);
     if constexpr (whole && unseen &&
                   contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes()) {
-      adopted<Contribution> given(std::move(gradient));
+      adopted<Contribution> given(std::forward<Contribution>(gradient));
       try {
         return stages_.add(exec, given, facts...);
       } catch (...) {
