@@ -88,9 +88,8 @@ class accumulator {
   }
   template <contribution Contribution, class... Facts>
   std::optional<Contribution> adopt(Exec const& exec, Contribution&& gradient, Facts const&... facts) {
-    using clip = typename recipe_type::clip_type;
     constexpr bool whole = is_contribution_v<Contribution> && !has_rows_v<Contribution>;
-    constexpr bool unseen = std::is_null_pointer_v<decltype(microbatch_clip_of(std::declval<clip const&>()))>;
+    constexpr bool unseen = !is_on_microbatch_v<typename recipe_type::clip_type>;
     static_assert(whole && unseen, ACCRUE_SAY_NOT_ADOPTED);
     if constexpr (whole && unseen &&
                   contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes()) {
@@ -98,7 +97,7 @@ class accumulator {
       try {
         return stages_.add(exec, given, facts...);
       } catch (...) {
-        gradient = std::move(*given.given());
+        if (given.given().use_count() == 1) gradient = std::move(*given.given());  // not in the sums
         throw;
       }
     } else {

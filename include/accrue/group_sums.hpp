@@ -29,7 +29,7 @@ class group_sums {
   using clip_type = typename Recipe::clip_type;
 
   /// No clip has to look at a microbatch by itself before it is added.
-  static constexpr bool plain = std::is_null_pointer_v<decltype(microbatch_clip_of(std::declval<clip_type const&>()))>;
+  static constexpr bool plain = !is_on_microbatch_v<clip_type>;
 
  public:
   using model_type = accrue::model<Exec, typename Recipe::summation_type, Set, holding::sets>;
@@ -59,8 +59,8 @@ class group_sums {
   template <class Contribution>
   void check(Exec const&, clip_type const&, adopted<Contribution> const& gradient) {
     model_.reclaim();
-    std::apply([](auto const&... item) { (require_sole_owner(item), ...); }, gradient.items);
     model_.check(gradient.items, held_.count(), false, false);
+    model_.require_sole_owner(gradient.items);
     model_.tables().require_adoptable(model_.directory(), held_.count());
   }
 
@@ -134,25 +134,6 @@ class group_sums {
   }
 
  private:
-  template <class Item>
-  static void require_sole_owner(Item const& item) {
-    bool sole = true;
-    auto const look = [&](auto const& view) { sole = sole && detail::is_sole_owner(view); };
-    if constexpr (view_item<Item>) {
-      for_each_view(item, look);
-    } else if constexpr (is_optional_views_v<Item>) {
-      if constexpr (requires { item.has_value(); }) {
-        if (item.has_value()) look(*item);
-      } else {
-        for (auto const& each : item)
-          if (each.has_value()) look(*each);
-      }
-    }
-    if (!sole)
-      throw error("accrue::accumulator: adopt() was given memory that others hold as well, or that is not managed",
-                  "they would see the sums of the group", "give it away: adopt(mean_gradient{std::move(view), ...})");
-  }
-
   template <class Contribution>
   void add_held(Exec const& exec, clip_type const& clip, norm_request const& wanted) {
     add_microbatches<Contribution>(exec, model_, scalars_, held_, microbatch_clip_of(clip), wanted);

@@ -100,9 +100,9 @@ class pipeline {
       book_.observers().microbatch_accumulated(group_.counts);
     };
     if constexpr (is_adopted_v<Contribution>) {
-      auto before = admitted.ignored ? gradient.give_back() : sums_.adopt(gradient, admitted.by);
+      auto before = admitted.ignored ? std::nullopt : sums_.adopt(gradient, admitted.by);
       enter();
-      return before;
+      return admitted.ignored ? gradient.give_back() : std::move(before);
     } else {
       if (!admitted.ignored)
         take(exec, gradient, admitted.by, rules::given && (facts.last || policies_.boundary.full(next.counts)));

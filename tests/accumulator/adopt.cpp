@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -144,6 +145,22 @@ TEST_CASE("adopt: what is not adoptable is refused, stays the caller's, and has 
   auto const ignored = group.adopt(mean_gradient{array("gradient", 4), accrue::no_gradient}, tokens{0});
   CHECK(ignored.has_value());  // it weighs nothing, and comes back at once
   CHECK(group.held().value() == 1);
+}
+
+TEST_CASE("adopt: an observer that throws does not take the sums away") {
+  struct breaks {
+    void microbatch_accumulated(accrue::group_counts const&) { throw std::runtime_error("stop"); }
+  };
+  array const theta("theta", 4);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::sgd{.learning_rate = 1.0});
+  group.observe(breaks{});
+  array gradient("gradient", 4);
+  Kokkos::deep_copy(gradient, 2.0f);
+  mean_gradient given{std::move(gradient)};
+  CHECK_THROWS_AS(group.adopt(std::move(given), tokens{1}), std::runtime_error);
+  CHECK(group.held().value() == 1);
+  CHECK(group.update() == outcome::applied);
+  CHECK(values(theta) == std::vector<float>(4, -2.0f));
 }
 
 TEST_CASE("adopt: a gradient that is not finite skips its group, and an untouched parameter is passed over") {

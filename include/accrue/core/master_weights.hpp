@@ -67,11 +67,9 @@ struct copy_view<master_weights<Weights, Copy>> {
   using type = view_of_t<Copy>;
   using from = typename view_of_t<Weights>::non_const_value_type;
   using to = typename type::non_const_value_type;
-  template <class T>
-  static constexpr bool is_complex = is_complex_v<T>;
   static constexpr bool fits =
       Kokkos::is_view_v<Weights> == Kokkos::is_view_v<Copy> && view_of_t<Weights>::rank() == type::rank() &&
-      !std::is_const_v<typename type::value_type> && gradient_scalar<to> && is_complex<from> == is_complex<to>;
+      !std::is_const_v<typename type::value_type> && gradient_scalar<to> && is_complex_v<from> == is_complex_v<to>;
 };
 
 template <class P, class Item>

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_PASSES_MODEL_HPP
 #define ACCRUE_PASSES_MODEL_HPP
 
+#include <accrue/core/adopted.hpp>
 #include <accrue/passes/add.hpp>
 #include <accrue/passes/apply.hpp>
 #include <accrue/passes/block.hpp>
@@ -92,6 +93,22 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// `gradient_tables`.
   bool hold(int set, double weight) { return tables_.hold(directory(), set, weight); }
 
+  /// Failure: `accrue::error` where somebody else can write to a gradient's memory.
+  template <class... Gradients>
+  void require_sole_owner(std::tuple<Gradients...> const& gradients) const {
+    bool sole = true;
+    auto const look = [&](auto const& view) { sole = sole && detail::is_sole_owner(view); };
+    if constexpr (sizeof...(Gradients) == sizeof...(Items)) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (view_directory::for_each_gradient(std::get<I>(storage_.set().items), std::get<I>(gradients), look, [] {}),
+         ...);
+      }
+      (std::index_sequence_for<Items...>{});
+    }
+    if (!sole)
+      throw error("accrue::accumulator: adopt() was given memory that others hold as well, or that is not managed",
+                  "they would see the sums of the group", "give it away: adopt(mean_gradient{std::move(view), ...})");
+  }
   /// Makes the contribution that was checked last the sums of this group, see `gradient_tables`.
   void adopt(double weight) { tables_.adopt(directory(), weight); }
   /// Before a group begins: what was adopted for the last one is left alone.
