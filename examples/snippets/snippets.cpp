@@ -310,8 +310,8 @@ void csv() {
   group.end_of_data();  // writes the row
   check(out.str() ==
         "group,outcome,microbatches,ignored_microbatches,samples,tokens,ignored_tokens,positions,weight,norm,clip_"
-        "factor,loss\n"
-        "1,applied,1,0,2,20,0,0,20,3,1,0.25\n");
+        "factor,loss,loss_scale,rejected_microbatches\n"
+        "1,applied,1,0,2,20,0,0,20,3,1,0.25,1,0\n");
 }
 
 void recipe() {

@@ -7,6 +7,8 @@
 #include <accrue/accumulator.hpp>
 #include <accrue/finalize/clip_by_global_norm.hpp>
 #include <accrue/finalize/clip_by_value.hpp>
+#include <accrue/finalize/dynamic_scale.hpp>
+#include <accrue/finalize/shared_scale.hpp>
 #include <accrue/ledger/csv.hpp>
 #include <accrue/plan/plan.hpp>
 #include <accrue/update/adam.hpp>
@@ -14,6 +16,7 @@
 #include <accrue/update/per_element.hpp>
 #include <accrue/update/sgd.hpp>
 #include <accrue/update/with_gradient.hpp>
+#include <accrue/update_together.hpp>
 #include <accrue/version.hpp>
 
 #endif

@@ -70,7 +70,8 @@ class accumulator {
   void accumulate(Exec const& exec, Contribution const& gradient, Facts const&... facts) {
     using clip = typename recipe_type::clip_type;
     if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
-                  clipped_alone_check<clip, Contribution>::passes() && clip_check<clip, buffers>::passes())
+                  looked_at_check<recipe_type::looks_first, Contribution>::passes() &&
+                  clip_check<clip, buffers>::passes())
       stages_.add(exec, gradient, facts...);
   }
 
@@ -80,8 +81,8 @@ class accumulator {
   /// given before, if it had the same type: its group is closed, and it may be written again on the same instance.
   /// Failure: `accrue::error` for memory that others hold as well or that is not managed, that is not laid out densely
   /// as its parameter in the scalar of the sums, and for a group that has sums; nothing is changed then, and the
-  /// gradient is still the caller's. Does not compile with `on_microbatch`, which has to look at it first. Example:
-  /// `auto spare = group.adopt(accrue::mean_gradient{std::move(g)}, accrue::tokens{512});`
+  /// gradient is still the caller's. Does not compile with `on_microbatch` or `reject_microbatch`, which have to look
+  /// at it first. Example: `auto spare = group.adopt(accrue::mean_gradient{std::move(g)}, accrue::tokens{512});`
   template <contribution Contribution, class... Facts>
   std::optional<Contribution> adopt(Contribution&& gradient, Facts const&... facts) {
     return adopt(exec(), std::forward<Contribution>(gradient), facts...);
@@ -89,7 +90,7 @@ class accumulator {
   template <contribution Contribution, class... Facts>
   std::optional<Contribution> adopt(Exec const& exec, Contribution&& gradient, Facts const&... facts) {
     constexpr bool whole = is_contribution_v<Contribution> && !has_rows_v<Contribution>;
-    constexpr bool unseen = !is_on_microbatch_v<typename recipe_type::clip_type>;
+    constexpr bool unseen = !recipe_type::looks_first;
     static_assert(whole && unseen, ACCRUE_SAY_NOT_ADOPTED);
     if constexpr (whole && unseen &&
                   contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes()) {
@@ -164,6 +165,25 @@ class accumulator {
     if constexpr (same) stages_.change_boundary(boundary);
   }
 
+  /// The loss scale: multiply every loss of a group by it before its backward pass. Does not compile where losses are
+  /// not scaled. Example: `float const scale = group.loss_scale().value();`
+  [[nodiscard]] auto loss_scale() const {
+    constexpr bool scales = recipe_type::loss_scale_type::scales;
+    static_assert(scales, ACCRUE_SAY_NO_LOSS_SCALE);
+    if constexpr (scales) return stages_.scale();
+  }
+
+  /// Takes other settings of the loss scale, in force at once. Where the initial scale is another, it begins anew.
+  ///
+  /// Failure: `accrue::error` inside a group: its contributions were multiplied by the scale as it is.
+  template <class LossScale>
+  void change_loss_scale(LossScale const& other) {
+    constexpr bool own = std::is_same_v<LossScale, typename recipe_type::loss_scale_type> && LossScale::scales &&
+                         !is_shared_scale_v<LossScale>;
+    static_assert(own, ACCRUE_SAY_OTHER_LOSS_SCALE);
+    if constexpr (own) stages_.change_loss_scale(other);
+  }
+
   /// Whether the boundary is reached: call `update()` before the next microbatch.
   [[nodiscard]] bool full() const { return stages_.full(); }
   [[nodiscard]] microbatches held() const { return stages_.held(); }
@@ -202,6 +222,7 @@ class accumulator {
   }
 
  private:
+  friend struct closing_together;
   pipeline<Exec, recipe_type, set_type> stages_;
 };
 

@@ -28,14 +28,35 @@ class group_sums {
   using holding = typename Recipe::holding_type;
   using clip_type = typename Recipe::clip_type;
 
-  /// No clip has to look at a microbatch by itself before it is added.
-  static constexpr bool plain = !is_on_microbatch_v<clip_type>;
+  static constexpr bool rejects = Recipe::non_finite_type::rejects;
+
+  /// Nobody has to look at a microbatch by itself before it is added.
+  static constexpr bool plain = !is_on_microbatch_v<clip_type> && !rejects;
 
  public:
   using model_type = accrue::model<Exec, typename Recipe::summation_type, Set, holding::sets>;
 
   group_sums(Exec const& exec, Set set, int state_words)
-      : model_(exec, std::move(set), state_words, holding::lent), scalars_(exec) {}
+      : model_(exec, std::move(set), state_words, holding::lent, rejects), scalars_(exec) {}
+
+  /// Gradients are multiplied by this number, which lies on the device.
+  void scaled_by(float const* loss_scale) { loss_scale_ = loss_scale; }
+  /// Microbatches that are not finite, or whose norm is above the bound, are left out and noted.
+  void reject_above(double largest_norm, rejection_notes const& notes) {
+    largest_norm_ = largest_norm;
+    notes_ = notes;
+  }
+  /// What the next contribution brings beside its gradient, which may be rejected.
+  void announce(microbatch_entry const& next) {
+    next_ = next;
+    next_.first = !looked_;
+  }
+  /// Makes the flags of a gate those of the open group, where it has looked at none of its microbatches.
+  void settle_gate([[maybe_unused]] Exec const& exec) {
+    if constexpr (rejects) {
+      if (!looked_) model_.clear_gate(exec);
+    }
+  }
 
   [[nodiscard]] model_type& model() { return model_; }
   [[nodiscard]] model_type const& model() const { return model_; }
@@ -112,6 +133,7 @@ class group_sums {
   /// A summary of the sums over `divisor`, for the user.
   [[nodiscard]] gradient_summary measure(Exec const& exec, clip_type const& clip, double divisor) {
     flush(exec, clip);
+    settle_gate(exec);
     norm_request wanted = norm_of_group(clip);
     wanted.thoroughly = true;
     model_.measure_sums("accrue::finalize::measure", exec, wanted);
@@ -130,13 +152,18 @@ class group_sums {
   void forget() {
     held_.clear();
     measured_ = false;
+    looked_ = false;
     model_.forget_touched();
   }
 
  private:
   template <class Contribution>
   void add_held(Exec const& exec, clip_type const& clip, norm_request const& wanted) {
-    add_microbatches<Contribution>(exec, model_, scalars_, held_, microbatch_clip_of(clip), wanted);
+    auto const on_microbatch = microbatch_clip_of(clip);
+    microbatch_gate<decltype(on_microbatch), rejects> const gate{on_microbatch, loss_scale_, largest_norm_, next_,
+                                                                 notes_};
+    add_microbatches<Contribution>(exec, model_, scalars_, held_, gate, wanted);
+    looked_ = rejects;
   }
 
   model_type model_;
@@ -146,6 +173,11 @@ class group_sums {
   adopted_memory adopted_;
   std::vector<std::uint8_t> asked_;  ///< of each view: whether a producer wrote its sums
   bool measured_ = false;            ///< the norm of the sums is on the device
+  float const* loss_scale_ = nullptr;
+  double largest_norm_ = 0.0;  ///< of a microbatch that is let through, where some are rejected
+  rejection_notes notes_;
+  microbatch_entry next_;
+  bool looked_ = false;  ///< a gate has looked at a microbatch of the open group
 };
 
 }  // namespace accrue

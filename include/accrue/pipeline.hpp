@@ -2,12 +2,7 @@
 #ifndef ACCRUE_PIPELINE_HPP
 #define ACCRUE_PIPELINE_HPP
 
-#include <accrue/core/open_group.hpp>
-#include <accrue/group_sums.hpp>
-#include <accrue/ledger/group_book.hpp>
-#include <accrue/recipe.hpp>
-#include <accrue/update_check.hpp>
-#include <accrue/update_rules.hpp>
+#include <accrue/filling.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
@@ -20,95 +15,41 @@ namespace accrue {
 
 /// The stages of one accumulator, called in their order: gate, sum, finalize, update, ledger.
 ///
-/// Guarantee: a call that throws has changed nothing.
+/// Guarantee: a call that throws has changed nothing, but where a policy asks for an error after the fact: then the
+/// group is closed and on the record.
 template <class Exec, class Recipe, class Set>
-class pipeline {
-  using rules = update_rules<typename Recipe::update_type, Set>;
-  using objective = typename Recipe::objective_type;
-  using normalization = typename Recipe::normalization_type;
+class pipeline : public filling<Exec, Recipe, Set> {
+  using base = filling<Exec, Recipe, Set>;
+  using base::book_;
+  using base::close_known;
+  using base::divisor;
+  using base::entry;
+  using base::group_;
+  using base::policies_;
+  using base::rejects;
+  using base::require_alive;
+  using base::scale_;
+  using base::scales;
+  using base::sums_;
+  using typename base::loss_scale;
+  using typename base::objective;
+  using typename base::rules;
+  using typename base::scaling;
   using last_group = typename Recipe::last_group_type;
+  using veto = typename Recipe::veto_type;
   using buffers = typename buffer_scalars<typename Recipe::summation_type, Set>::type;
+  using conditions_type = conditions<typename scaling::type, veto, rejects>;
   static constexpr bool in_float =
       buffers::template contains<float> || buffers::template contains<Kokkos::complex<float>>;
   static constexpr double largest_number =
       in_float ? double(std::numeric_limits<float>::max()) : std::numeric_limits<double>::max();
 
  public:
-  using handle = update_handle<Exec>;
+  using base::full;
+  using base::held;
+  using typename base::handle;
 
-  pipeline(Exec exec, Set set, Recipe const& policies)
-      : policies_(policies),
-        exec_(std::move(exec)),
-        sums_(exec_, std::move(set), rules::state_words(policies_.update)),
-        book_(exec_) {
-    if (sums_.model().directory().size() == 0)
-      throw error("accrue::accumulator: there are no parameters", "an update would change nothing",
-                  "pass at least one view");
-  }
-
-  [[nodiscard]] Recipe const& policies() const { return policies_; }
-  [[nodiscard]] Exec const& exec() const { return exec_; }
-  [[nodiscard]] group_counts const& counts() const { return group_.counts; }
-  [[nodiscard]] microbatches held() const { return group_.counts.microbatches; }
-  [[nodiscard]] bool full() const { return held().value() > 0 && policies_.boundary.full(group_.counts); }
-
-  [[nodiscard]] group_book<Exec>& book() {
-    require_alive();
-    return book_;
-  }
-
-  template <class Rule>
-  void change_rule(Rule const& rule) {
-    require_alive();
-    accrue::validate(rule);
-    sums_.model().require_state(rules::state_words(rule));
-    policies_.update = rule;
-  }
-  template <class Boundary>
-  void change_boundary(Boundary const& boundary) {
-    require_alive();
-    accrue::validate(boundary);
-    policies_.boundary = boundary;
-  }
-
-  /// Views for the next microbatch.
-  [[nodiscard]] auto lend() {
-    require_alive();
-    require_room();
-    return sums_.lend();
-  }
-
-  /// Adds one microbatch, whose types were checked. Returns what was adopted before, where this is adopted.
-  template <class Contribution, class... Facts>
-  auto add(Exec const& exec, Contribution const& gradient, Facts const&... fact) {
-    require_alive();
-    require_room();
-    microbatch_facts facts;
-    (facts.take(fact), ...);
-    auto const admitted = admit<normalization, objective>(facts, Contribution::is_mean);
-    sums_.check(exec, policies_.clip, gradient);
-    (refuse_bad_loss(fact), ...);
-    auto next = group_;
-    next.add(facts, admitted.count, admitted.ignored);
-    group_counts const totals = book_.totals().with(facts, admitted.ignored);
-
-    auto const enter = [&] {
-      if (!admitted.ignored)
-        (add_loss_of(exec, sums_.scalars(), next.loss, fact, static_cast<double>(admitted.count)), ...);
-      group_ = next;
-      book_.totals().book_microbatch(totals);
-      book_.observers().microbatch_accumulated(group_.counts);
-    };
-    if constexpr (is_adopted_v<Contribution>) {
-      auto before = admitted.ignored ? std::nullopt : sums_.adopt(gradient, admitted.by);
-      enter();
-      return admitted.ignored ? gradient.give_back() : std::move(before);
-    } else {
-      if (!admitted.ignored)
-        take(exec, gradient, admitted.by, rules::given && (facts.last || policies_.boundary.full(next.counts)));
-      enter();
-    }
-  }
+  using base::base;
 
   handle update(Exec const& exec) {
     require_alive();
@@ -124,7 +65,7 @@ class pipeline {
       double weight = static_cast<double>(group_.weight);
       if constexpr (pads_weight<last_group>)
         weight = policies_.last_group.padded_weight(weight, held(), policies_.boundary.microbatches());
-      return close(exec, weight);
+      return close(exec, weight, pads_weight<last_group> && !full());
     }
     if (last_group::action == last_group_action::drop) return close_known(exec, outcome::dropped_last);
     if (last_group::action == last_group_action::refuse)
@@ -135,122 +76,183 @@ class pipeline {
     return book_.nothing_closed(exec, outcome::carried);
   }
 
-  void discard() {
-    require_alive();
-    if (held().value() > 0) close_known(exec_, outcome::discarded);
-  }
-
   [[nodiscard]] gradient_summary measure(Exec const& exec) {
     require_alive();
-    return sums_.measure(exec, policies_.clip, divisor_so_far());
+    double const by = divisor_so_far(exec);
+    return sums_.measure(exec, policies_.clip, by);
   }
   template <std::size_t I>
   [[nodiscard]] auto snapshot(Exec const& exec) {
     require_alive();
     sums_.flush(exec, policies_.clip);
-    return snapshot_of<I>(sums_.model(), exec, divisor_so_far());
+    sums_.settle_gate(exec);
+    return snapshot_of<I>(sums_.model(), exec, divisor_so_far(exec));
+  }
+
+  // For accumulators that close together: each is prepared, then each is closed with the verdicts of the others.
+
+  /// Whether there is something to update; all that is held is in the sums then.
+  [[nodiscard]] bool prepare(Exec const& exec) {
+    require_alive();
+    sums_.flush(exec, policies_.clip, sums_.norm_of_group(policies_.clip));
+    return group_.contributed > 0 && sums_.model().any_touched();
+  }
+  /// Failure: `accrue::error` where groups are open under the scale that do not close now.
+  void require_scale_of([[maybe_unused]] int closing) const {
+    if constexpr (scales) {
+      if (scale_.cell().open_groups() > closing)
+        throw error("accrue::accumulator: other groups are open under the loss scale that this one shares",
+                    "they were filled under a scale that this update may change",
+                    "close all of them with accrue::update_together()");
+    }
+  }
+  [[nodiscard]] void const* scale_identity() const {
+    if constexpr (scales)
+      return scale_.cell().data();
+    else
+      return nullptr;
+  }
+  group_verdict const* give_verdict(Exec const& exec) {
+    sums_.settle_norm(exec, policies_.clip);
+    auto const decision = decision_of(exec, static_cast<double>(group_.weight), false, {});
+    group_verdict* const to = &sums_.scalars().data()->verdict;
+    launch_once("accrue::finalize::verdict", exec, note_verdict<decltype(decision)>{decision, to});
+    return to;
+  }
+  handle close_with(Exec const& exec, companions const& together) {
+    book_.observers().group_closing(group_.counts);
+    return attempt(exec, static_cast<double>(group_.weight), false, together);
+  }
+  handle close_empty(Exec const& exec) {
+    if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
+    return close_known(exec, outcome::empty);
+  }
+  void stop_where_asked() {
+    if constexpr (rules::given) stop_if_asked();
   }
 
  private:
-  void require_alive() const {
-    if (sums_.model().directory().size() == 0)
-      throw error("accrue::accumulator: this object was moved from", "it has no parameters",
-                  "use the one it was moved to");
-  }
-  void require_room() const {
-    if (full())
-      throw error("accrue::accumulator: the group is full", "another microbatch would change its update",
-                  "call update() when full() is true");
-  }
-  [[nodiscard]] double divisor() const { return objective::divisor(static_cast<double>(group_.weight)); }
-
   /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
-  [[nodiscard]] double divisor_so_far() const { return group_.contributed > 0 ? divisor() : 1.0; }
-
-  template <class Contribution>
-  void take(Exec const& exec, Contribution const& gradient, microbatch_weight const& by, bool last) {
-    if constexpr (is_written_v<Contribution>) {
-      try {
-        sums_.take(exec, policies_.clip, gradient, by, last);
-      } catch (...) {  // the sums may be written in part
-        discard();
-        throw;
-      }
-    } else {
-      sums_.take(exec, policies_.clip, gradient, by, last);
+  [[nodiscard]] double divisor_so_far(Exec const& exec) {
+    double by = group_.contributed > 0 ? divisor() : 1.0;
+    if constexpr (rejects) {
+      sums_.settle_gate(exec);
+      gate_state const gate = sums_.scalars().read(exec, "accrue::finalize: read what was let through").gate;
+      auto when = conditions_so_far(false);
+      when.gate = &gate;
+      if (group_.contributed > 0) by = when.emptied() ? 1.0 : when.of_accepted(by);
     }
+    if constexpr (scales) by *= static_cast<double>(scale_.cell().value());
+    return by;
   }
 
   /// Finalizes and updates; `weight` is what the mean objective divides by.
-  handle close(Exec const& exec, double weight) {
-    sums_.flush(exec, policies_.clip, sums_.norm_of_group(policies_.clip));
-    if (group_.contributed == 0 || !sums_.model().any_touched()) return close_known(exec, outcome::empty);
+  handle close(Exec const& exec, double weight, bool padded = false) {
+    if (!prepare(exec)) return close_known(exec, outcome::empty);
+    require_scale_of(1);
     book_.observers().group_closing(group_.counts);
-    auto const clip = group_clip_of(policies_.clip);
-    if constexpr (clip_check<typename Recipe::clip_type, buffers>::passes() &&
-                  rule_check<typename rules::device_rules, buffers>::passes())
-      return attempt(exec, weight, clip);
-    else
-      return close_known(exec, outcome::empty);
+    handle done = attempt(exec, weight, padded, {});
+    stop_where_asked();
+    return done;
   }
-  template <class Clip>
-  handle attempt(Exec const& exec, double weight, Clip const& clip) {
-    book_.make_room();
-    sums_.settle_norm(exec, policies_.clip);
+
+  [[nodiscard]] conditions_type conditions_so_far(bool padded) const {
+    conditions_type when{scaling::get(policies_.loss_scale), policies_.veto};
+    if constexpr (scales) when.scale = scale_.cell().data();
+    group_counts const& n = group_.counts;
+    when.handed_over = {
+        0.0, 0.0, static_cast<double>(group_.weight), n.microbatches.value(), n.samples.value(), n.tokens.value()};
+    when.weighs = objective::own_is_mean;
+    when.pads = padded;
+    when.has_loss = group_.has_loss();
+    if constexpr (rejects) when.gate = &sums_.scalars().data()->gate;
+    return when;
+  }
+  [[nodiscard]] auto decision_of(Exec const& exec, double weight, bool padded, companions const& together) {
     norm_request const found = sums_.norm_of_group(policies_.clip);
     auto& model = sums_.model();
-    decide<Clip> const decision{found.total,
-                                found.order,
-                                objective::divisor(weight),
-                                clip,
-                                largest_number,
-                                book_.next_number(),
-                                group_.loss.on_device ? &sums_.scalars().data()->loss : nullptr,
-                                group_.loss.on_host,
-                                divisor(),
-                                model.touched(exec),
-                                model.updates_of_view(),
-                                static_cast<std::int64_t>(model.directory().size()),
-                                book_.next_slot(),
-                                book_.device_side()};
-    model.apply(rules::label(policies_.update), exec, rules::on_device(policies_.update), clip, decision,
-                found.workers_gone);
+    auto const clip = group_clip_of(policies_.clip);
+    decide<std::remove_const_t<decltype(clip)>, conditions_type> decision{
+        found.total,
+        found.order,
+        objective::divisor(weight),
+        clip,
+        largest_number,
+        book_.next_number(),
+        group_.loss.on_device ? &sums_.scalars().data()->loss : nullptr,
+        group_.loss.on_host,
+        divisor(),
+        model.touched(exec),
+        model.updates_of_view(),
+        static_cast<std::int64_t>(model.directory().size()),
+        book_.next_slot(),
+        book_.device_side(),
+        conditions_so_far(padded)};
+    decision.when.together = together;
+    return decision;
+  }
+  /// Asks the host's predicate, about a group that would be applied. Fences.
+  template <class Decision>
+  [[nodiscard]] bool vetoed_on_host(Exec const& exec, Decision decision) const {
+    group_scalars const found = sums_.scalars().read(exec, "accrue::finalize: read for a veto");
+    loss_scale_state state;
+    if constexpr (scales) state = scale_.cell().state();
+    decision.total = &found.total;
+    if (decision.device_loss != nullptr) decision.device_loss = &found.loss;
+    decision.when.scale = &state;
+    decision.when.gate = &found.gate;
+    auto const verdict = decision.settle_alone();
+    return verdict.apply != 0 && policies_.veto(decision.when.found(verdict.norm, decision.loss()));
+  }
 
-    handle done = book_.close_attempted(exec, entry());
-    [[maybe_unused]] auto const touched = rules::touched_for_host(model);
-    open_next();
-    if constexpr (rules::calls_host) {
-      device_record const entered = book_.read_last();
-      if (entered.result == outcome::applied) rules::call(policies_.update, model, exec, touched, entered);
+  handle attempt(Exec const& exec, double weight, bool padded, companions const& together) {
+    constexpr bool checked = clip_check<typename Recipe::clip_type, buffers>::passes() &&
+                             rule_check<typename rules::device_rules, buffers>::passes();
+    if constexpr (!checked) {
+      return close_known(exec, outcome::empty);
+    } else {
+      book_.make_room();
+      sums_.settle_norm(exec, policies_.clip);
+      auto& model = sums_.model();
+      auto decision = decision_of(exec, weight, padded, together);
+      if constexpr (veto::on_host) decision.when.vetoed = vetoed_on_host(exec, decision);
+      model.apply(rules::label(policies_.update), exec, rules::on_device(policies_.update), decision.clip, decision,
+                  sums_.norm_of_group(policies_.clip).workers_gone);
+
+      handle done = book_.close_attempted(exec, entry());
+      [[maybe_unused]] auto const touched = rules::touched_for_host(model, exec);
+      this->open_next();
+      if constexpr (rules::calls_host) {
+        device_record const entered = book_.look().record;
+        if (entered.result == outcome::applied) rules::call(policies_.update, model, exec, touched, entered);
+      }
+      return done;
     }
-    return done;
-  }
-  handle close_known(Exec const& exec, outcome known) {
-    record half = entry();
-    if (group_.loss.on_device) half.loss.reset();  // nobody brings the device's half
-    handle done = book_.close(exec, half, known);
-    open_next();
-    return done;
   }
 
-  /// The host's half of the open group's record; what the device found replaces the loss when it is settled.
-  [[nodiscard]] record entry() const {
-    record half;
-    half.counts = group_.counts;
-    half.weight = static_cast<double>(group_.weight);
-    if (group_.has_loss()) half.loss = group_.loss.on_host / divisor();
-    return half;
+  /// Looks at the group that was closed last, where a policy may ask for an error. Fences then.
+  void stop_if_asked() {
+    auto const& policy = policies_.non_finite;
+    std::int64_t const limit = policy.most_skips_in_a_row();
+    bool const floor_matters = policies_.loss_scale.stops_at_floor();
+    if (!policy.raises && limit == 0 && !floor_matters) return;
+    auto const [record, totals] = book_.look();
+    bool const failed = record.result == outcome::skipped_non_finite || record.result == outcome::empty;
+    std::string const group = "accrue::accumulator: group " + std::to_string(record.number);
+    if (policy.raises && failed)
+      throw error(group + " is not finite", "the recipe says raise; the group is closed and nothing was changed",
+                  "look at the record, or let accrue::skip_group{} pass over it");
+    if constexpr (scales) {
+      if (floor_matters && record.overflowed != 0 && scale_.cell().state().stuck > 0)
+        throw error(group + " overflows although the loss scale is at its floor",
+                    "no smaller scale would help; the group is closed and nothing was changed",
+                    "look for the NaN in the model, or say overflow_at_floor::stays");
+    }
+    if (limit > 0 && failed && totals.consecutive_skips >= limit)
+      throw error(group + " is skipped, as the last of " + std::to_string(totals.consecutive_skips) + " in a row",
+                  "the recipe stops after " + std::to_string(limit) + "; the group is closed and nothing was changed",
+                  "look at the records: the data, the learning rate or the loss scale are at fault");
   }
-  void open_next() {
-    group_ = {};
-    sums_.forget();
-  }
-
-  Recipe policies_;
-  Exec exec_;
-  group_sums<Exec, Recipe, Set> sums_;
-  open_group<typename normalization::count_type> group_;
-  group_book<Exec> book_;
 };
 
 }  // namespace accrue

@@ -11,8 +11,11 @@
 #include <accrue/finalize/clip_policy.hpp>
 #include <accrue/finalize/decide.hpp>
 #include <accrue/finalize/last_group.hpp>
+#include <accrue/finalize/loss_scale.hpp>
+#include <accrue/finalize/non_finite.hpp>
 #include <accrue/finalize/normalization.hpp>
 #include <accrue/finalize/objective.hpp>
+#include <accrue/finalize/veto.hpp>
 #include <accrue/reduce/one_replica.hpp>
 #include <accrue/update/per_group.hpp>
 #include <accrue/update/update_policy.hpp>
@@ -26,6 +29,8 @@ namespace detail {
 
 template <class T>
 concept clips_somewhere = clip_policy<T> || is_on_microbatch_v<T>;
+template <class T>
+concept rejects_microbatches = non_finite_policy<T> && T::rejects;
 template <class T>
 concept updates_somehow = update_policy<T> || host_update_policy<T> || per_group_of_rules<T>;
 
@@ -49,7 +54,13 @@ struct asked_for {
   using clip = given<slot::clip, no_clip>;
   using summation = given<slot::summation, accrue::widened<>>;
   using holding = given<slot::holding, one_at_a_time>;
+  using loss_scale = given<slot::loss_scale, unscaled>;
+  using non_finite = given<slot::non_finite, skip_group>;
+  using veto = given<slot::veto, no_veto>;
   using update = given<slot::update, no_update>;
+
+  /// Somebody has to look at a microbatch by itself before it is added.
+  static constexpr bool looks_first = is_on_microbatch_v<clip> || rejects_microbatches<non_finite>;
 };
 
 /// Says what is wrong with a recipe. A type of its own, because clang gives up a class at the first assertion that
@@ -82,10 +93,8 @@ struct recipe_check {
   static_assert(at_most_once<slot::replicas, Policies...>, ACCRUE_SAY_TWO_REPLICAS);
   static_assert(at_most_once<slot::update, Policies...>, ACCRUE_SAY_TWO_UPDATES);
   static_assert(at_most_once<slot::holding, Policies...>, ACCRUE_SAY_TWO_HOLDINGS);
-  static_assert(times_filled<slot::veto, Policies...> == 0 && left_at<slot::division, late> &&
-                    left_at<slot::loss_scale, unscaled> && left_at<slot::non_finite, skip_group> &&
-                    left_at<slot::replicas, one_replica>,
-                ACCRUE_SAY_SLOT_NOT_OFFERED);
+  static_assert(at_most_once<slot::veto, Policies...>, ACCRUE_SAY_TWO_VETOES);
+  static_assert(left_at<slot::division, late> && left_at<slot::replicas, one_replica>, ACCRUE_SAY_SLOT_NOT_OFFERED);
 
   static_assert(normalization_policy<typename asked::normalization>, ACCRUE_SAY_BAD_NORMALIZATION);
   static_assert(objective_policy<typename asked::objective>, ACCRUE_SAY_BAD_OBJECTIVE);
@@ -94,7 +103,10 @@ struct recipe_check {
   static_assert(clips_somewhere<typename asked::clip>, ACCRUE_SAY_BAD_CLIP);
   static_assert(summation_policy<typename asked::summation>, ACCRUE_SAY_BAD_SUMMATION);
   static_assert(holding_policy<typename asked::holding>, ACCRUE_SAY_BAD_HOLDING);
-  static_assert(!is_on_microbatch_v<typename asked::clip> || std::is_same_v<typename asked::holding, one_at_a_time>,
+  static_assert(loss_scale_policy<typename asked::loss_scale>, ACCRUE_SAY_BAD_LOSS_SCALE);
+  static_assert(non_finite_policy<typename asked::non_finite>, ACCRUE_SAY_BAD_NON_FINITE);
+  static_assert(veto_policy<typename asked::veto>, ACCRUE_SAY_BAD_VETO);
+  static_assert(!asked::looks_first || std::is_same_v<typename asked::holding, one_at_a_time>,
                 ACCRUE_SAY_HELD_AND_CLIPPED);
   static_assert(updates_somehow<typename asked::update> || is_per_group_v<typename asked::update>,
                 ACCRUE_SAY_BAD_UPDATE);
@@ -142,9 +154,14 @@ class recipe {
                                   typename asked::last_group, keep_last>;
   using clip_type = or_else<detail::clips_somewhere<typename asked::clip>, typename asked::clip, no_clip>;
   using summation_type = or_else<summation_policy<typename asked::summation>, typename asked::summation, widened<>>;
-  using holding_type = or_else<holding_policy<typename asked::holding> && once<slot::holding> &&
-                                   !is_on_microbatch_v<typename asked::clip>,
+  using holding_type = or_else<holding_policy<typename asked::holding> && once<slot::holding> && !asked::looks_first,
                                typename asked::holding, one_at_a_time>;
+  using loss_scale_type = or_else<loss_scale_policy<typename asked::loss_scale> && once<slot::loss_scale>,
+                                  typename asked::loss_scale, unscaled>;
+  using non_finite_type = or_else<non_finite_policy<typename asked::non_finite> && once<slot::non_finite>,
+                                  typename asked::non_finite, skip_group>;
+  using veto_type = or_else<veto_policy<typename asked::veto> && once<slot::veto>, typename asked::veto, no_veto>;
+  static constexpr bool looks_first = asked::looks_first;  ///< at a microbatch by itself, before it is added
   using update_type =
       or_else<detail::updates_somehow<typename asked::update>, typename asked::update, detail::reported_update>;
 
@@ -156,6 +173,9 @@ class recipe {
         last_group(detail::pick<slot::last_group, last_group_type>(policies...)),
         clip(detail::pick<slot::clip, clip_type>(policies...)),
         summation(detail::pick<slot::summation, summation_type>(policies...)),
+        loss_scale(detail::pick<slot::loss_scale, loss_scale_type>(policies...)),
+        non_finite(detail::pick<slot::non_finite, non_finite_type>(policies...)),
+        veto(detail::pick<slot::veto, veto_type>(policies...)),
         holding(detail::pick<slot::holding, holding_type>(policies...)),
         update(detail::pick<slot::update, update_type>(policies...)) {
     for_each([](auto const& each) { accrue::validate(each); });
@@ -174,6 +194,7 @@ class recipe {
     visit(division);
     visit(non_finite);
     visit(clip);
+    if constexpr (!std::is_same_v<veto_type, no_veto>) visit(veto);
     visit(last_group);
     visit(update);
   }
@@ -197,8 +218,9 @@ class recipe {
   clip_type clip;
   summation_type summation;
   late division{};
-  unscaled loss_scale{};
-  skip_group non_finite{};
+  loss_scale_type loss_scale;
+  non_finite_type non_finite;
+  veto_type veto;
   one_replica replicas{};
   holding_type holding;
   update_type update;

@@ -62,12 +62,11 @@ class clip_check<Clip, type_list<Buffers...>> {
 template <class Clip, class... Buffers>
 class clip_check<on_microbatch<Clip>, type_list<Buffers...>> : public clip_check<Clip, type_list<Buffers...>> {};
 
-/// Checks at compile time that a contribution can be clipped by itself, where the recipe says so.
-template <class Clip, class Contribution>
-struct clipped_alone_check {
+/// Checks at compile time that a contribution can be looked at by itself, where the recipe says so.
+template <bool LooksFirst, class Contribution>
+struct looked_at_check {
   static constexpr bool passes() {
-    constexpr bool alone = std::is_null_pointer_v<decltype(microbatch_clip_of(std::declval<Clip const&>()))>;
-    constexpr bool whole = alone || !(is_written_v<Contribution> || has_rows_v<Contribution>);
+    constexpr bool whole = !LooksFirst || !(is_written_v<Contribution> || has_rows_v<Contribution>);
     static_assert(whole, ACCRUE_SAY_CLIPPED_ALONE);
     return whole;
   }

@@ -71,10 +71,10 @@ struct update_rules {
   }
 
   /// What a call on the host wants to know of a group that is closed by then.
-  template <class Model>
-  [[nodiscard]] static std::vector<bool> touched_for_host(Model const& model) {
+  template <class Model, class Exec>
+  [[nodiscard]] static std::vector<bool> touched_for_host(Model const& model, [[maybe_unused]] Exec const& exec) {
     if constexpr (calls_host)
-      return model.touched_views();
+      return model.touched_views(exec);
     else
       return {};
   }

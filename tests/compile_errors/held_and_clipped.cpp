@@ -1,5 +1,5 @@
 // Microbatches that are added together cannot be clipped one by one.
-// expected-error: accrue::accumulator: accrue::gather adds several microbatches together, accrue::on_microbatch clips
+// expected-error: accrue::accumulator: accrue::gather adds several microbatches together, accrue::on_microbatch and
 #include <accrue/accrue.hpp>
 
 void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {

@@ -4,6 +4,9 @@
 
 #include <accrue/core/error.hpp>
 #include <accrue/core/facts.hpp>
+#include <accrue/core/norm.hpp>
+
+#include <Kokkos_Core.hpp>
 
 namespace accrue {
 
@@ -18,6 +21,15 @@ struct microbatch_weight {
   double weight = 1.0;
   double product = 1.0;
 };
+
+/// The norm of a microbatch's own gradient, without the loss scale; `total` is that of the gradient as it was handed
+/// over, and a null `loss_scale` stands for 1.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION double own_norm(microbatch_weight const& by, norm_order order,
+                                                     norm_partial const& total, float const* loss_scale) {
+  double const to_own = by.own_divisor == 1.0 ? by.to_own : 1.0;
+  double const scale = loss_scale == nullptr ? 1.0 : static_cast<double>(*loss_scale);
+  return norm_of(order, total, by.own_divisor * scale) * to_own;
+}
 
 /// What the gate says of a microbatch before anything is launched.
 template <class Count>

@@ -29,9 +29,9 @@ struct weigh_clipped_by_norm {
   Clip clip;
   norm_order order;
   norm_partial const* total;  ///< of the gradient as it was handed over
+  float const* loss_scale;    ///< null for 1
   [[nodiscard]] KOKKOS_FUNCTION weigh_plainly<B> resolve() const {
-    double const to_own = by.own_divisor == 1.0 ? by.to_own : 1.0;
-    double const norm = norm_of(order, *total, by.own_divisor) * to_own;
+    double const norm = own_norm(by, order, *total, loss_scale);
     double const factor = is_finite(norm) ? clip.factor(norm) : norm;  // the group's finite check finds it in the sum
     return {static_cast<real_t<B>>(factor == 1.0 ? by.product : by.to_own * factor * by.weight)};
   }
@@ -42,22 +42,38 @@ template <class B, class Clip>
 struct weigh_bounded {
   microbatch_weight by;
   Clip clip;
-  [[nodiscard]] KOKKOS_FUNCTION weigh_bounded const& resolve() const { return *this; }
+  float const* loss_scale;  ///< null for 1
+  [[nodiscard]] KOKKOS_FUNCTION weigh_bounded resolve() const {
+    if (loss_scale == nullptr) return *this;
+    double const scale = static_cast<double>(*loss_scale);
+    weigh_bounded scaled = *this;
+    scaled.by.to_own /= scale;
+    scaled.by.weight *= scale;
+    return scaled;
+  }
   KOKKOS_FUNCTION B operator()(B const& gradient) const {
     using real = real_t<B>;
     return clip.bounded(B(gradient * static_cast<real>(by.to_own))) * static_cast<real>(by.weight);
   }
 };
 
-/// Adds a microbatch's loss, which lies on the device, to the group's.
-template <class LossView>
+/// A loss that lies on the host, read as one on the device is.
+struct loss_number {
+  double value;
+  [[nodiscard]] KOKKOS_FUNCTION double operator()() const { return value; }
+};
+
+/// Adds a microbatch's loss to the group's, on the device, unless the microbatch was rejected.
+template <class Loss>
 struct add_loss {
-  LossView loss;
+  Loss loss;
   double weight;
   double* sum;
   bool first;
+  std::int32_t const* rejects;  ///< may be null
   KOKKOS_FUNCTION void operator()(std::int64_t) const {
-    double const term = weight * static_cast<double>(widen(loss()));
+    bool const left_out = rejects != nullptr && *rejects != 0;
+    double const term = left_out ? 0.0 : weight * static_cast<double>(widen(loss()));
     *sum = first ? term : *sum + term;
   }
 };

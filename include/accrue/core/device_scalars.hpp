@@ -2,7 +2,9 @@
 #ifndef ACCRUE_CORE_DEVICE_SCALARS_HPP
 #define ACCRUE_CORE_DEVICE_SCALARS_HPP
 
+#include <accrue/core/decision.hpp>
 #include <accrue/core/device_array.hpp>
+#include <accrue/core/gate_state.hpp>
 #include <accrue/core/norm.hpp>
 
 #include <cstdint>
@@ -14,6 +16,8 @@ namespace accrue {
 struct group_scalars {
   norm_partial total;         ///< the norm of what was measured last
   double loss;                ///< sum of the losses that lie on the device
+  gate_state gate;            ///< what was let through, where microbatches may be rejected
+  group_verdict verdict;      ///< for accumulators that close together
   std::int64_t workers_gone;  ///< of the pass that is running, see exit_gate
 };
 

@@ -38,14 +38,33 @@
   "accrue::accumulator: two policies fill the slot loss scale: keep one, for example accrue::unscaled{}"
 #define ACCRUE_SAY_TWO_NON_FINITES \
   "accrue::accumulator: two policies fill the slot non-finite: keep one, for example accrue::skip_group{}"
+#define ACCRUE_SAY_TWO_VETOES "accrue::accumulator: two policies fill the slot veto: keep one predicate"
 #define ACCRUE_SAY_TWO_REPLICAS \
   "accrue::accumulator: two policies fill the slot replicas: keep one, for example accrue::one_replica{}"
 #define ACCRUE_SAY_TWO_UPDATES                                                                                   \
   "accrue::accumulator: two policies fill the slot update: keep one rule, or give one per parameter group with " \
   "accrue::per_group{...}"
 #define ACCRUE_SAY_SLOT_NOT_OFFERED                                                                      \
-  "accrue::accumulator: a policy asks for what this version does not offer: the slot veto stays empty; " \
-  "division is late, loss scale unscaled, non-finite skip_group, replicas one_replica"
+  "accrue::accumulator: a policy asks for what this version does not offer: division is late, replicas " \
+  "one_replica"
+#define ACCRUE_SAY_BAD_LOSS_SCALE                                                                            \
+  "accrue::accumulator: the loss scale policy does not satisfy accrue::loss_scale_policy: it needs scales, " \
+  "initial_state(), after(state, overflow) and stops_at_floor()"
+#define ACCRUE_SAY_BAD_NON_FINITE                                                                             \
+  "accrue::accumulator: the non-finite policy does not satisfy accrue::non_finite_policy: it needs rejects, " \
+  "raises, largest_norm() and most_skips_in_a_row()"
+#define ACCRUE_SAY_BAD_VETO                                                                                      \
+  "accrue::accumulator: the veto does not satisfy accrue::veto_policy: it needs on_device, on_host, and a call " \
+  "with accrue::group_finding that gives bool"
+#define ACCRUE_SAY_NO_LOSS_SCALE                                                                           \
+  "accrue::accumulator: losses are not scaled in this recipe: give a policy for the slot loss scale, for " \
+  "example accrue::dynamic_scale{}"
+#define ACCRUE_SAY_OTHER_LOSS_SCALE                                                                            \
+  "accrue::accumulator: change_loss_scale() takes the type that the recipe was given, which is not shared: a " \
+  "shared scale is restored through its cell()"
+#define ACCRUE_SAY_NOT_TOGETHER                                                                               \
+  "accrue::update_together: accumulators that close together run on one type of execution space and have an " \
+  "update policy; at most 8 of them"
 #define ACCRUE_SAY_BAD_NORMALIZATION                                                                              \
   "accrue::accumulator: the normalization policy does not satisfy accrue::normalization_policy: it needs a type " \
   "needs and count(microbatch_facts)"
@@ -87,14 +106,14 @@
   "and lent"
 #define ACCRUE_SAY_NOT_ADOPTED                                                                                      \
   "accrue::accumulator: adopt() takes whole gradients, mean_gradient or sum_gradient without rows, and not beside " \
-  "accrue::on_microbatch, which looks at a gradient before it is added: call accumulate()"
+  "accrue::on_microbatch or accrue::reject_microbatch, which look at a gradient before it is added: accumulate()"
 #define ACCRUE_SAY_GATHER_OF_OTHER_NUMBER "accrue::gather<k>: k is 1, 2, 3 or 4"
-#define ACCRUE_SAY_HELD_AND_CLIPPED                                                                              \
-  "accrue::accumulator: accrue::gather adds several microbatches together, accrue::on_microbatch clips each by " \
-  "itself: clip the group, or leave gather out"
-#define ACCRUE_SAY_CLIPPED_ALONE                                                                                      \
-  "accrue: accrue::on_microbatch reads a microbatch's gradient before it is added: rows, and what a producer writes " \
-  "into the sums, can be clipped with the group only"
+#define ACCRUE_SAY_HELD_AND_CLIPPED                                                                    \
+  "accrue::accumulator: accrue::gather adds several microbatches together, accrue::on_microbatch and " \
+  "accrue::reject_microbatch look at each by itself: leave gather out"
+#define ACCRUE_SAY_CLIPPED_ALONE                                                                                  \
+  "accrue: accrue::on_microbatch and accrue::reject_microbatch read a microbatch's gradient before it is added: " \
+  "rows, and what a producer writes into the sums, can be clipped or skipped with the group only"
 #define ACCRUE_SAY_ROWS                                                                                               \
   "accrue: accrue::rows(indices, values) takes a view of integers of rank 1 that the execution space reaches, and a " \
   "view of the parameter's rank; it stands for a parameter given as one view"

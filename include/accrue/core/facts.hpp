@@ -7,6 +7,8 @@
 
 #include <Kokkos_Core.hpp>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -42,6 +44,21 @@ struct last_contribution_t {
   explicit last_contribution_t() = default;
 };
 inline constexpr last_contribution_t last_contribution{};
+
+/// Which samples a microbatch consists of, by numbers of the user: for the record of what was left out.
+///
+/// Order: read during the call; where nothing is left out nobody reads them.
+struct sample_ids {
+  std::int64_t const* data = nullptr;
+  std::size_t size = 0;
+  sample_ids(std::int64_t const* first, std::size_t count) : data(first), size(count) {}
+  template <class Range>
+    requires requires(Range const& r) {
+      { r.data() } -> std::convertible_to<std::int64_t const*>;
+      { r.size() } -> std::convertible_to<std::size_t>;
+    }
+  explicit sample_ids(Range const& ids) : data(ids.data()), size(ids.size()) {}
+};
 
 /// What a microbatch says of itself beside its gradients. A count that was not given reads 0.
 struct microbatch_facts {
@@ -93,6 +110,17 @@ struct group_counts {
     positions += other.positions;
     return *this;
   }
+  /// Without `other`, which is part of it.
+  [[nodiscard]] constexpr group_counts without(group_counts const& other) const {
+    group_counts rest;
+    rest.microbatches = accrue::microbatches{microbatches.value() - other.microbatches.value()};
+    rest.ignored_microbatches = accrue::microbatches{ignored_microbatches.value() - other.ignored_microbatches.value()};
+    rest.samples = accrue::samples{samples.value() - other.samples.value()};
+    rest.tokens = accrue::tokens{tokens.value() - other.tokens.value()};
+    rest.ignored_tokens = accrue::ignored_tokens{ignored_tokens.value() - other.ignored_tokens.value()};
+    rest.positions = accrue::positions{positions.value() - other.positions.value()};
+    return rest;
+  }
   friend constexpr bool operator==(group_counts const&, group_counts const&) = default;
 };
 
@@ -141,7 +169,8 @@ void refuse_bad_loss([[maybe_unused]] Fact const& fact) {
 }
 
 template <class Fact>
-concept microbatch_fact = counting_fact<Fact> || loss_fact<Fact> || std::same_as<Fact, last_contribution_t>;
+concept microbatch_fact =
+    counting_fact<Fact> || loss_fact<Fact> || std::same_as<Fact, last_contribution_t> || std::same_as<Fact, sample_ids>;
 
 template <class Wanted, class... Facts>
 inline constexpr bool has_fact = (std::same_as<Wanted, Facts> || ...);

@@ -22,6 +22,7 @@ struct group_loss {
 template <class Count>
 struct open_group {
   group_counts counts;
+  group_counts rejected;         ///< of these, where the boundary has to know
   std::int64_t contributed = 0;  ///< microbatches that weigh
   Count weight{};                ///< N so far: exact for integers
   group_loss loss;

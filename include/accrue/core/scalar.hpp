@@ -141,6 +141,11 @@ template <gradient_scalar T>
   }
 }
 
+/// Whether `x` is NaN; looks at the bits, as `is_finite` does.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr bool is_not_a_number(double const& x) noexcept {
+  return !is_finite(x) && (detail::bits_of(x) << 12) != 0;
+}
+
 static_assert(gradient_scalar<float> && gradient_scalar<double> && gradient_scalar<float16> &&
               gradient_scalar<bfloat16> && gradient_scalar<Kokkos::complex<float>> &&
               gradient_scalar<Kokkos::complex<double>> && !gradient_scalar<int> && !gradient_scalar<long double>);

@@ -14,7 +14,7 @@ namespace accrue {
 /// The names of the columns that `write_csv_row` writes.
 inline void write_csv_header(std::ostream& out) {
   out << "group,outcome,microbatches,ignored_microbatches,samples,tokens,ignored_tokens,positions,weight,norm,clip_"
-         "factor,loss\n";
+         "factor,loss,loss_scale,rejected_microbatches\n";
 }
 
 /// One closed group as a line of comma-separated values; numbers in the C locale, with all their digits; an absent loss
@@ -28,6 +28,7 @@ inline void write_csv_row(std::ostream& out, record const& r) {
       << n.samples.value() << ',' << n.tokens.value() << ',' << n.ignored_tokens.value() << ',' << n.positions.value()
       << ',' << r.weight << ',' << r.norm << ',' << r.clip_factor << ',';
   if (r.loss) row << *r.loss;
+  row << ',' << r.loss_scale << ',' << r.rejected.microbatches.value();
   out << row.str() << '\n';
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace accrue {
 
@@ -18,14 +19,34 @@ class group_book {
  public:
   using handle = update_handle<Exec>;
 
-  explicit group_book(Exec const& exec) : latest_(exec), ring_(exec) {}
+  explicit group_book(Exec const& exec, bool notes_rejections = false) : latest_(exec), ring_(exec, notes_rejections) {}
 
   [[nodiscard]] observer_list& observers() { return observers_; }
   [[nodiscard]] accrue::ledger& totals() { return ledger_; }
   [[nodiscard]] std::int64_t next_number() const { return ledger_.groups() + 1; }
   [[nodiscard]] device_record* next_slot() const { return ring_.slot(next_number()); }
   [[nodiscard]] device_totals* device_side() const { return ring_.totals(); }
-  [[nodiscard]] device_record read_last() const { return ring_.read_one(latest_, ledger_.groups()); }
+  [[nodiscard]] device_rejection* rejections() const { return ring_.rejections(); }
+  /// What the device found out about the group that was closed last, and the totals with it. Cost: one fence.
+  struct finding {
+    device_record record;
+    device_totals totals;
+  };
+  [[nodiscard]] finding look() const {
+    device_book found;
+    ring_.read(latest_, found);
+    return {found.records[ledger_.groups() % records_kept], found.totals};
+  }
+
+  /// Notes that a microbatch may be rejected on `exec`, and its sample ids. Fences when as many ids wait as are kept.
+  void may_be_rejected(Exec const& exec) {
+    latest_ = exec;
+    unread_ = true;
+  }
+  void hand_over_ids(std::int64_t microbatch, std::int64_t const* first, std::size_t count) {
+    if (ledger_.rejection_list().waiting() >= records_kept) settle();
+    ledger_.rejection_list().hand_over(microbatch, first, count);
+  }
 
   /// Makes sure that the next group overwrites no record that an observer still waits for. May fence.
   void make_room() {
@@ -51,7 +72,7 @@ class group_book {
 
   /// The totals and the last records. Cost: one fence, if groups were closed since the last call.
   [[nodiscard]] accrue::ledger const& settled() {
-    if (ledger_.unsettled() > 0) settle();
+    if (ledger_.unsettled() > 0 || unread_) settle();
     return ledger_;
   }
 
@@ -59,11 +80,18 @@ class group_book {
   void settle() {
     device_book found;
     ring_.read(latest_, found);
+    unread_ = false;
+    if (ring_.notes_rejections()) {
+      std::vector<device_rejection> rejections(static_cast<std::size_t>(records_kept));
+      ring_.read_rejections(latest_, rejections.data());
+      ledger_.rejection_list().settle(rejections.data(), found.totals.rejections);
+    }
     ledger_.settle(found.records, found.totals, [&](record const& entry) { observers_.group_recorded(entry); });
   }
 
   Exec latest_;  ///< of the last update, which reading waits for
   record_ring<Exec> ring_;
+  bool unread_ = false;  ///< rejections may have come since the last look
   accrue::ledger ledger_;
   observer_list observers_;
 };

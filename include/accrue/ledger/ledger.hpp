@@ -4,6 +4,7 @@
 
 #include <accrue/core/decision.hpp>
 #include <accrue/ledger/record.hpp>
+#include <accrue/ledger/rejection.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,8 +18,9 @@ inline constexpr std::int64_t records_kept = 256;
 
 /// Exact totals for ever, and the records of the last closed groups.
 ///
-/// Counts of samples and tokens move with every microbatch, those of updates when a group closes. Every total has its
-/// unit as type: what counts applied updates does not convert to microbatches.
+/// Counts of samples and tokens move with every microbatch, those of updates when a group closes. They are of what was
+/// handed over, `rejected()` says how much of it was left out. Every total has its unit as type: what counts applied
+/// updates does not convert to microbatches.
 class ledger {
  public:
   ledger() : records_(static_cast<std::size_t>(records_kept)) {}
@@ -30,13 +32,21 @@ class ledger {
   [[nodiscard]] accrue::ignored_tokens ignored_tokens() const { return processed_.ignored_tokens; }
   [[nodiscard]] accrue::positions positions() const { return processed_.positions; }
 
-  [[nodiscard]] updates attempted() const { return attempted_; }
+  /// Of all these, what `reject_microbatch` left out.
+  [[nodiscard]] group_counts rejected() const { return settled_totals_.rejected.checked(); }
+  [[nodiscard]] accrue::microbatches rejected_microbatches() const { return rejected().microbatches; }
+  /// The last of them, oldest first; at most `records_kept`.
+  [[nodiscard]] std::vector<rejection> rejections() const { return rejections_.list(); }
+
+  [[nodiscard]] updates attempted() const { return updates{attempted_.value() - settled_totals_.emptied}; }
   [[nodiscard]] updates applied() const { return updates{settled_totals_.applied}; }
   [[nodiscard]] updates skipped() const { return updates{settled_totals_.skipped}; }  ///< as non-finite
+  [[nodiscard]] updates vetoed() const { return updates{settled_totals_.vetoed}; }
+  /// Groups in a row that failed: skipped as non-finite, or left empty by rejections.
   [[nodiscard]] updates consecutive_skips() const { return updates{settled_totals_.consecutive_skips}; }
 
   [[nodiscard]] std::int64_t groups() const { return closed_; }  ///< closed ones
-  [[nodiscard]] std::int64_t empty_groups() const { return empty_; }
+  [[nodiscard]] std::int64_t empty_groups() const { return empty_ + settled_totals_.emptied; }
   [[nodiscard]] std::int64_t dropped_groups() const { return dropped_; }  ///< by `drop_last` or `discard()`
   [[nodiscard]] std::int64_t times_carried() const { return carried_; }
   [[nodiscard]] group_counts const& dropped() const { return dropped_counts_; }  ///< what the dropped groups held
@@ -53,8 +63,11 @@ class ledger {
   friend std::ostream& operator<<(std::ostream& out, ledger const& l) {
     out << l.microbatches() << ", " << l.samples() << ", " << l.tokens() << " (" << l.ignored_tokens().value()
         << " ignored); updates attempted " << l.attempted().value() << ", applied " << l.applied().value()
-        << ", skipped " << l.skipped().value() << "; groups closed " << l.groups() << ", empty " << l.empty_groups()
-        << ", dropped " << l.dropped_groups() << " (" << l.dropped_microbatches() << ')';
+        << ", skipped " << l.skipped().value();
+    if (l.vetoed().value() > 0) out << ", vetoed " << l.vetoed().value();
+    if (l.rejected_microbatches().value() > 0) out << "; rejected " << l.rejected_microbatches();
+    out << "; groups closed " << l.groups() << ", empty " << l.empty_groups() << ", dropped " << l.dropped_groups()
+        << " (" << l.dropped_microbatches() << ')';
     return out;
   }
 
@@ -67,6 +80,7 @@ class ledger {
     return sum;
   }
   void book_microbatch(group_counts const& totals) noexcept { processed_ = totals; }
+  [[nodiscard]] rejection_book& rejection_list() { return rejections_; }
 
   /// Enters a closed group; its outcome, norm and loss are pending where `attempted` and come with `settle`.
   void book_group(record entry, bool is_attempted) {
@@ -96,7 +110,14 @@ class ledger {
         entry.result = found.result;
         entry.norm = found.norm;
         entry.clip_factor = found.clip_factor;
+        entry.loss_scale = found.loss_scale;
+        if (entry.result == outcome::empty) entry.loss.reset();
         if (entry.loss) entry.loss = found.loss;
+        if (found.weight >= 0.0) {
+          entry.weight = found.weight;
+          entry.rejected = found.rejected.checked();
+          entry.counts = entry.counts.without(entry.rejected);
+        }
       }
     }
     settled_ = closed_;
@@ -121,6 +142,7 @@ class ledger {
   std::int64_t dropped_ = 0;
   std::int64_t carried_ = 0;
   std::vector<record> records_;
+  rejection_book rejections_{records_kept};
 };
 
 }  // namespace accrue

@@ -16,11 +16,13 @@ namespace accrue {
 struct record {
   std::int64_t number = 0;  ///< of the group, from 1, in the order of closing
   outcome result = outcome::empty;
-  group_counts counts;  ///< what the group held
-  double weight = 0.0;  ///< N; `pad_last` divides a short last group by more
+  group_counts counts;    ///< what the group held, without what was rejected
+  group_counts rejected;  ///< what was left out of it
+  double weight = 0.0;    ///< N; `pad_last` divides a short last group by more
   double norm =
       std::numeric_limits<double>::quiet_NaN();  ///< of the finalized gradient before clipping; NaN if not attempted
   double clip_factor = 1.0;
+  double loss_scale = 1.0;     ///< that the group was filled under
   std::optional<double> loss;  ///< formed as the gradient is; none unless every microbatch that weighs gave its loss
 };
 
@@ -28,6 +30,8 @@ inline std::ostream& operator<<(std::ostream& out, record const& r) {
   out << "group " << r.number << ": " << r.result << ", " << r.counts.microbatches << ", weight " << r.weight;
   if (attempted(r.result)) out << ", norm " << r.norm << ", clip factor " << r.clip_factor;
   if (r.loss) out << ", loss " << *r.loss;
+  if (r.loss_scale != 1.0) out << ", loss scale " << r.loss_scale;
+  if (r.rejected.microbatches.value() > 0) out << ", rejected " << r.rejected.microbatches;
   return out;
 }
 

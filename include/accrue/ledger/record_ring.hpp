@@ -5,6 +5,7 @@
 #include <accrue/core/decision.hpp>
 #include <accrue/core/device_array.hpp>
 #include <accrue/core/error.hpp>
+#include <accrue/core/rejection.hpp>
 #include <accrue/ledger/ledger.hpp>
 
 #include <cstdint>
@@ -21,7 +22,10 @@ struct device_book {
 template <class Exec>
 class record_ring {
  public:
-  explicit record_ring(Exec const& exec) : book_(exec, "accrue::ledger::records", 1) {}
+  /// Where microbatches may be rejected there is room to note the last of them.
+  explicit record_ring(Exec const& exec, bool notes_rejections = false) : book_(exec, "accrue::ledger::records", 1) {
+    if (notes_rejections) rejections_ = {exec, "accrue::ledger::rejections", static_cast<std::size_t>(records_kept)};
+  }
 
   [[nodiscard]] device_record* slot(std::int64_t number) const { return &book_.data()->records[number % records_kept]; }
   [[nodiscard]] device_totals* totals() const { return &book_.data()->totals; }
@@ -29,6 +33,12 @@ class record_ring {
   /// Waits for the instance and reads everything. Cost: one fence, one copy of 10 KiB.
   void read(Exec const& exec, device_book& to) const {
     book_.read(exec, "accrue::ledger: read the records", 0, 1, &to);
+  }
+
+  [[nodiscard]] bool notes_rejections() const { return rejections_.size() > 0; }
+  [[nodiscard]] device_rejection* rejections() const { return rejections_.data(); }
+  void read_rejections(Exec const& exec, device_rejection* to) const {
+    rejections_.read(exec, "accrue::ledger: read the rejections", 0, rejections_.size(), to);
   }
 
   /// Waits for the instance and reads one group's record.
@@ -47,6 +57,7 @@ class record_ring {
 
  private:
   device_array<device_book, Exec> book_;
+  device_array<device_rejection, Exec> rejections_;
 };
 
 }  // namespace accrue

@@ -87,7 +87,7 @@ struct add_chunk {
   Weigh weigh[Sets];
   std::int32_t count;
   strided const* sums;
-  std::uint8_t const* touched;  ///< before these microbatches
+  std::uint8_t const* touched;  ///< before these microbatches, or as a gate tells, see `first_touch`
   double const* keep;           ///< what the sums are multiplied by
   first_touch first;
   std::int32_t scalar;
@@ -95,6 +95,7 @@ struct add_chunk {
   bool takes_absent;  ///< this launch also measures the views that these microbatches do not touch
   measuring measured;
   exit_gate gate;
+  std::int32_t const* rejects;  ///< on the device: not 0 where these microbatches are left out; may be null
 
   using element_weigh = std::remove_cvref_t<decltype(std::declval<Weigh const&>().resolve())>;
   struct known {
@@ -109,14 +110,16 @@ struct add_chunk {
   KOKKOS_FUNCTION void operator()(known const& by, std::int64_t c, Worker worker) const {
     chunk const part = chunks[c];
     here at{part, static_cast<B*>(sums[part.view].data), static_cast<real_t<B>>(keep[part.view]),
-            first == first_touch::all || (first == first_touch::some && touched[part.view] == 0)};
+            first == first_touch::all || (first == first_touch::some && touched[part.view] == 0) ||
+                (first == first_touch::told && touched[part.view] == 2)};
+    bool const left_out = rejects != nullptr && *rejects != 0;
     bool absent = true;
     int present = 0;
     int sets[Sets];
     for (int j = 0; j < count; ++j) {
       strided const& view = gradients[j][part.view];
-      absent = absent && view.scalar < 0;
-      if (view.scalar == scalar) sets[present++] = j;
+      absent = absent && (left_out || view.scalar < 0);
+      if (view.scalar == scalar && !left_out) sets[present++] = j;
     }
     if (present > 0) {
       norm_partial const share = add(by, at, sets, present, worker);

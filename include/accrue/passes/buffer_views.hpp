@@ -131,26 +131,26 @@ struct copy_quotient {
   B const* sum;
   B* copy;
   quotient_by by;
-  bool touched;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const { copy[i] = touched ? by(sum[i]) : B{}; }
+  std::uint8_t const* touched;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { copy[i] = *touched != 0 ? by(sum[i]) : B{}; }
 };
 
 /// A copy of an item's sums over a divisor, in the layout of the buffer; zero where untouched. Allocates and fences.
 template <std::size_t I, class Model, class Exec>
-[[nodiscard]] auto snapshot_of(Model const& model, Exec const& exec, double divisor) {
+[[nodiscard]] auto snapshot_of(Model& model, Exec const& exec, double divisor) {
   auto const from = sums_of<I>(model);
   using view = std::remove_const_t<decltype(from)>;
   constexpr bool one = Kokkos::is_view_v<view>;
   static_assert(one, ACCRUE_SAY_SNAPSHOT_OF_MANY);
   if constexpr (one) {
+    std::size_t const first = model.storage().template first_view<I>();
     Kokkos::View<typename view::data_type, Kokkos::LayoutStride, typename Model::memory_space> copy(
         Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, "accrue::snapshot"), from.layout());
-    Kokkos::parallel_for(
-        "accrue::accumulate::snapshot",
-        Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, from.size()),
-        copy_quotient<typename view::value_type>{
-            from.data(), copy.data(), quotient_by(divisor / model.keep(model.storage().template first_view<I>()), 1.0),
-            model.is_touched(model.storage().template first_view<I>())});
+    Kokkos::parallel_for("accrue::accumulate::snapshot",
+                         Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, from.size()),
+                         copy_quotient<typename view::value_type>{
+                             from.data(), copy.data(), quotient_by(divisor / model.keep(first), 1.0),
+                             model.touched(exec) + model.directory()[first].number});
     exec.fence("accrue::snapshot");
     return copy;
   } else {

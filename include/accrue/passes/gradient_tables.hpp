@@ -21,7 +21,12 @@
 namespace accrue {
 
 /// Which views of a launch are touched for the first time in their group, and so overwritten instead of added to.
-enum class first_touch : std::int32_t { none, all, some };
+enum class first_touch : std::int32_t {
+  none,
+  all,
+  some,  ///< those whose flag is 0
+  told,  ///< those whose flag is 2, as a gate on the device has set it
+};
 
 /// For every view of the model, by its number: where its sum lies, what the open group has touched, and where the
 /// gradients lie of up to `Sets` contributions that wait for one pass.

@@ -26,6 +26,11 @@ namespace accrue {
 template <class Exec, class Summation, class Set, int Sets = 1>
 class model;
 
+struct clear_flags {
+  std::uint8_t* flags;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { flags[i] = 0; }
+};
+
 /// The views of a model with their buffer, state and tables; launches the passes over all of them.
 ///
 /// Guarantee: one launch per pass and pair of scalar types, whatever the number of views; after construction nothing
@@ -41,12 +46,14 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
 
   /// Cost: allocates the buffer, `state_words` words of optimizer state per element, as many sets of gradients as are
   /// lent, and the tables. Failure: `accrue::error` where parameters share storage.
-  model(Exec const& exec, set_type set, int state_words, int sets_lent = 0)
+  /// Where a gate on the device rejects microbatches, it keeps the flags of what is touched.
+  model(Exec const& exec, set_type set, int state_words, int sets_lent = 0, bool gated = false)
       : storage_(exec, std::move(set), state_words, sets_lent),
         tables_(exec, storage_.sums(), storage_.lent()),
         updates_of_view_(exec, "accrue::passes::updates_of_view", storage_.sums().size()),
         partials_(exec, "accrue::passes::partials", static_cast<std::size_t>(storage_.chunk_count())),
         state_words_(state_words) {
+    if (gated) gated_touch_ = {exec, "accrue::passes::gated_touch", storage_.sums().size()};
     if constexpr (has_copies) copies_ = {exec, "accrue::passes::copies", storage_.copies()};
   }
 
@@ -56,7 +63,15 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// For kernels on `exec`: which views the group has touched.
   [[nodiscard]] std::uint8_t const* touched(Exec const& exec) {
     tables_.upload_sums(exec);
-    return tables_.touched().flags();
+    return touched_flags();
+  }
+  /// The same flags where a gate on the device sets them; else null.
+  [[nodiscard]] std::uint8_t* gated_touch() const { return gated_touch_.data(); }
+
+  void clear_gate(Exec const& exec) const {
+    using policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+    Kokkos::parallel_for("accrue::passes::clear_gate", policy(exec, 0, gated_touch_.size()),
+                         clear_flags{gated_touch_.data()});
   }
 
   [[nodiscard]] bool any_touched() const { return tables_.touched().any(); }
@@ -68,9 +83,13 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// buffer.
   [[nodiscard]] double keep(std::size_t view) const { return tables_.touched().keep(directory()[view].number); }
 
-  [[nodiscard]] std::vector<bool> touched_views() const {
+  /// Of each view, in the order of the user. Cost: one fence where a gate on the device knows.
+  [[nodiscard]] std::vector<bool> touched_views(Exec const& exec) const {
+    std::vector<std::uint8_t> gated(gated_touch_.size());
+    if (!gated.empty()) gated_touch_.read(exec, "accrue::passes: read what is touched", 0, gated.size(), gated.data());
     std::vector<bool> answer(directory().size());
-    for (std::size_t v = 0; v < answer.size(); ++v) answer[v] = is_touched(v);
+    for (std::size_t v = 0; v < answer.size(); ++v)
+      answer[v] = gated.empty() ? is_touched(v) : gated[directory()[v].number] != 0;
     return answer;
   }
 
@@ -125,8 +144,9 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// same pass.
   template <class Contribution, class WeighFor>
   void add(std::string const& label, Exec const& exec, int count, WeighFor const& weigh_for,
-           norm_request const& wanted = {}) {
-    first_touch const first = tables_.upload(exec, count);
+           norm_request const& wanted = {}, std::int32_t const* rejects = nullptr) {
+    first_touch first = tables_.upload(exec, count);
+    if (gated_touch() != nullptr) first = first_touch::told;
     exit_gate const gate = wanted ? gate_of_launches<Contribution>(wanted) : exit_gate{};
     storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
       using found = gradient_scalars<P, set_type, Contribution>;
@@ -147,7 +167,8 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
                                                            each.exceeds_caches(),
                                                            std::exchange(takes_absent, false),
                                                            measuring_of(each, wanted),
-                                                           gate});
+                                                           gate,
+                                                           rejects});
         }
         (std::make_integer_sequence<int, Sets>{});
       });
@@ -207,7 +228,10 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   }
   template <class Block>
   [[nodiscard]] std::uint8_t const* touched_of(Block const& each) const {
-    return tables_.touched().flags() + each.first_view;
+    return touched_flags() + each.first_view;
+  }
+  [[nodiscard]] std::uint8_t const* touched_flags() const {
+    return gated_touch() != nullptr ? gated_touch() : tables_.touched().flags();
   }
   template <class Block>
   [[nodiscard]] double const* keep_of(Block const& each) const {
@@ -247,6 +271,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   model_storage<Exec, Summation, set_type> storage_;
   gradient_tables<Exec, Sets> tables_;
   std::conditional_t<has_copies, device_table<strided, Exec>, no_copies> copies_;
+  device_array<std::uint8_t, Exec> gated_touch_;
   device_array<std::int64_t, Exec> updates_of_view_;
   device_array<norm_partial, Exec> partials_;
   int state_words_;

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_UPDATE_PER_ELEMENT_HPP
 #define ACCRUE_UPDATE_PER_ELEMENT_HPP
 
+#include <accrue/core/user_function.hpp>
 #include <accrue/update/update_policy.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -28,19 +29,6 @@ class per_element {
                   "give 0 or more");
   }
 
-  per_element(per_element const&) = default;
-  per_element& operator=(per_element const& other) {
-    detail::replace(function_, other.function_);
-    state_words_ = other.state_words_;
-    return *this;
-  }
-  per_element(per_element&&) noexcept(std::is_nothrow_move_constructible_v<Function>) = default;
-  per_element& operator=(per_element&& other) noexcept {
-    detail::take_over(function_, other.function_);
-    state_words_ = other.state_words_;
-    return *this;
-  }
-
   struct rule {
     Function function;
     // One that can be called with a temporary theta takes it by value, and would change a copy.
@@ -65,7 +53,7 @@ class per_element {
   [[nodiscard]] int state_words() const { return state_words_; }
   template <class Real>
   [[nodiscard]] KOKKOS_FUNCTION rule for_update(std::int64_t) const {
-    return {function_};
+    return {function_.get()};
   }
   template <class Visit>
   void settings(Visit&& visit) const {
@@ -73,11 +61,11 @@ class per_element {
   }
   /// Functions without data are equal where their types are; others where they say so.
   friend bool operator==(per_element const& a, per_element const& b) requires detail::comparable_function<Function> {
-    return a.state_words_ == b.state_words_ && detail::same_function(a.function_, b.function_);
+    return a.state_words_ == b.state_words_ && a.function_ == b.function_;
   }
 
  private:
-  Function function_;
+  user_function<Function> function_;
   int state_words_;
 };
 template <class Function>

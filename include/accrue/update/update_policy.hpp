@@ -10,11 +10,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 
 namespace accrue {
 
@@ -54,31 +51,6 @@ struct no_update {
 };
 
 namespace detail {
-
-/// Whether two functions of this type can be told apart, or need not be.
-template <class Function>
-concept comparable_function = std::is_empty_v<Function> || std::equality_comparable<Function>;
-template <comparable_function Function>
-[[nodiscard]] constexpr bool same_function([[maybe_unused]] Function const& a, [[maybe_unused]] Function const& b) {
-  if constexpr (std::is_empty_v<Function>)
-    return true;
-  else
-    return a == b;
-}
-
-template <class Function>
-void take_over(Function& old, Function& from) noexcept {
-  if (&old == &from) return;
-  std::destroy_at(&old);
-  std::construct_at(&old, std::move(from));
-}
-
-/// Assigns a function object; closures have no assignment, so the old one makes way for a copy of the new.
-template <class Function>
-void replace(Function& old, Function const& with) {
-  Function copy(with);  // may throw, and then nothing has changed
-  take_over(old, copy);
-}
 
 /// A number as a user would write it, with at most six digits.
 inline std::string short_text(double number) {

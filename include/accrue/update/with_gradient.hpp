@@ -2,10 +2,10 @@
 #ifndef ACCRUE_UPDATE_WITH_GRADIENT_HPP
 #define ACCRUE_UPDATE_WITH_GRADIENT_HPP
 
+#include <accrue/core/user_function.hpp>
 #include <accrue/update/update_policy.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <type_traits>
 #include <utility>
 
 namespace accrue {
@@ -41,32 +41,22 @@ class with_gradient {
   static constexpr std::string_view name = "with_gradient";
 
   explicit with_gradient(Function f) : function_(std::move(f)) {}
-  with_gradient(with_gradient const&) = default;
-  with_gradient& operator=(with_gradient const& other) {
-    detail::replace(function_, other.function_);
-    return *this;
-  }
-  with_gradient(with_gradient&&) noexcept(std::is_nothrow_move_constructible_v<Function>) = default;
-  with_gradient& operator=(with_gradient&& other) noexcept {
-    detail::take_over(function_, other.function_);
-    return *this;
-  }
 
   [[nodiscard]] static constexpr int state_words() { return 0; }
   [[nodiscard]] static constexpr keep_gradient device_part() { return {}; }
   template <class Gradient>
   void call(Gradient const& gradient) const {
-    function_(gradient);
+    function_.get()(gradient);
   }
 
   /// Functions without data are equal where their types are; others where they say so.
   friend bool operator==(with_gradient const& a,
                          with_gradient const& b) requires detail::comparable_function<Function> {
-    return detail::same_function(a.function_, b.function_);
+    return a.function_ == b.function_;
   }
 
  private:
-  Function function_;
+  user_function<Function> function_;
 };
 template <class Function>
 with_gradient(Function) -> with_gradient<Function>;

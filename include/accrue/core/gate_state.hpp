@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_CORE_GATE_STATE_HPP
+#define ACCRUE_CORE_GATE_STATE_HPP
+
+#include <accrue/core/facts.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+
+namespace accrue {
+
+/// Counts as device code adds them up.
+struct device_counts {
+  std::int64_t microbatches = 0;
+  std::int64_t samples = 0;
+  std::int64_t tokens = 0;
+  std::int64_t ignored_tokens = 0;
+  std::int64_t positions = 0;
+
+  KOKKOS_FUNCTION void add(device_counts const& other) {
+    microbatches += other.microbatches;
+    samples += other.samples;
+    tokens += other.tokens;
+    ignored_tokens += other.ignored_tokens;
+    positions += other.positions;
+  }
+  /// As the host counts, which checks for overflow.
+  [[nodiscard]] group_counts checked() const {
+    group_counts counts;
+    counts.microbatches = accrue::microbatches{microbatches};
+    counts.samples = accrue::samples{samples};
+    counts.tokens = accrue::tokens{tokens};
+    counts.ignored_tokens = accrue::ignored_tokens{ignored_tokens};
+    counts.positions = accrue::positions{positions};
+    return counts;
+  }
+};
+
+/// What a gate that rejects microbatches has let through and left out of the open group; only the device knows.
+struct gate_state {
+  std::int32_t rejects = 0;  ///< the microbatch that was looked at last is left out
+  std::int64_t rejected_non_finite = 0;
+  device_counts rejected;
+  std::int64_t contributed = 0;   ///< microbatches that weigh, of those let through
+  std::int64_t exact_weight = 0;  ///< theirs, where the counts are integers
+  double weight = 0.0;            ///< theirs, where they are not
+
+  [[nodiscard]] KOKKOS_FUNCTION double total_weight() const { return weight + static_cast<double>(exact_weight); }
+};
+
+}  // namespace accrue
+#endif

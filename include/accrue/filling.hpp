@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_FILLING_HPP
+#define ACCRUE_FILLING_HPP
+
+#include <accrue/core/open_group.hpp>
+#include <accrue/core/scale_cell.hpp>
+#include <accrue/finalize/shared_scale.hpp>
+#include <accrue/group_sums.hpp>
+#include <accrue/ledger/group_book.hpp>
+#include <accrue/recipe.hpp>
+#include <accrue/update_check.hpp>
+#include <accrue/update_rules.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace accrue {
+
+/// The stages of one accumulator up to the full group: gate and sum. Closing it is the pipeline's.
+///
+/// Guarantee: a call that throws has changed nothing.
+template <class Exec, class Recipe, class Set>
+class filling {
+ protected:
+  using rules = update_rules<typename Recipe::update_type, Set>;
+  using objective = typename Recipe::objective_type;
+  using normalization = typename Recipe::normalization_type;
+  using loss_scale = typename Recipe::loss_scale_type;
+  using scaling = detail::scaling_of<loss_scale>;
+  using boundary_type = typename Recipe::boundary_type;
+  static constexpr bool scales = loss_scale::scales;
+  static constexpr bool rejects = Recipe::non_finite_type::rejects;
+
+ public:
+  using handle = update_handle<Exec>;
+
+  filling(Exec exec, Set set, Recipe const& policies)
+      : policies_(policies),
+        exec_(std::move(exec)),
+        sums_(exec_, std::move(set), rules::state_words(policies_.update)),
+        book_(exec_, rejects),
+        scale_(use_of(exec_, policies_.loss_scale)) {
+    if (sums_.model().directory().size() == 0)
+      throw error("accrue::accumulator: there are no parameters", "an update would change nothing",
+                  "pass at least one view");
+    if constexpr (scales) sums_.scaled_by(&scale_.cell().data()->scale);
+    if constexpr (rejects)
+      sums_.reject_above(policies_.non_finite.largest_norm(), {book_.device_side(), book_.rejections(), records_kept});
+  }
+
+  [[nodiscard]] Recipe const& policies() const { return policies_; }
+  [[nodiscard]] Exec const& exec() const { return exec_; }
+  [[nodiscard]] microbatches held() const { return group_.counts.microbatches; }
+  [[nodiscard]] bool full() const {
+    return held().value() > 0 && policies_.boundary.full(group_.counts.without(group_.rejected));
+  }
+
+  [[nodiscard]] group_book<Exec>& book() {
+    require_alive();
+    return book_;
+  }
+  [[nodiscard]] scale_cell<Exec> const& scale() const { return scale_.cell(); }
+
+  template <class Rule>
+  void change_rule(Rule const& rule) {
+    require_alive();
+    accrue::validate(rule);
+    sums_.model().require_state(rules::state_words(rule));
+    policies_.update = rule;
+  }
+  template <class Boundary>
+  void change_boundary(Boundary const& boundary) {
+    require_alive();
+    accrue::validate(boundary);
+    policies_.boundary = boundary;
+  }
+  template <class LossScale>
+  void change_loss_scale(LossScale const& other) {
+    require_alive();
+    accrue::validate(other);
+    auto cell = scale_.cell();
+    cell.require_no_open_group("change_loss_scale()");
+    if (other.initial_state() != policies_.loss_scale.initial_state()) cell.restore(other.initial_state());
+    policies_.loss_scale = other;
+  }
+
+  /// Views for the next microbatch.
+  [[nodiscard]] auto lend() {
+    require_alive();
+    require_room();
+    return sums_.lend();
+  }
+
+  /// Adds one microbatch, whose types were checked. Returns what was adopted before, where this is adopted.
+  template <class Contribution, class... Facts>
+  auto add(Exec const& exec, Contribution const& gradient, Facts const&... fact) {
+    require_alive();
+    require_room();
+    microbatch_facts facts;
+    (facts.take(fact), ...);
+    auto const admitted = admit<normalization, objective>(facts, Contribution::is_mean);
+    sums_.check(exec, policies_.clip, gradient);
+    (refuse_bad_loss(fact), ...);
+    auto next = group_;
+    next.add(facts, admitted.count, admitted.ignored);
+    group_counts const totals = book_.totals().with(facts, admitted.ignored);
+
+    auto const enter = [&] {
+      if (!admitted.ignored)
+        (add_loss_of<rejects>(exec, sums_.scalars(), next.loss, fact, static_cast<double>(admitted.count)), ...);
+      group_ = next;
+      scale_.open();
+      book_.totals().book_microbatch(totals);
+      book_.observers().microbatch_accumulated(group_.counts);
+    };
+    if constexpr (is_adopted_v<Contribution>) {
+      auto before = admitted.ignored ? std::nullopt : sums_.adopt(gradient, admitted.by);
+      enter();
+      return admitted.ignored ? gradient.give_back() : std::move(before);
+    } else {
+      if constexpr (rejects) {
+        if (!admitted.ignored) announce(facts, admitted.count, totals, fact...);
+      }
+      if (!admitted.ignored)
+        take(exec, gradient, admitted.by,
+             rules::given && (facts.last || policies_.boundary.full(next.counts.without(next.rejected))));
+      enter();
+      if constexpr (rejects) {
+        if (!admitted.ignored) note_gate(exec);
+      }
+    }
+  }
+
+  void discard() {
+    require_alive();
+    if (held().value() > 0) close_known(exec_, outcome::discarded);
+  }
+
+ protected:
+  void require_alive() const {
+    if (sums_.model().directory().size() == 0)
+      throw error("accrue::accumulator: this object was moved from", "it has no parameters",
+                  "use the one it was moved to");
+  }
+
+  handle close_known(Exec const& exec, outcome known) {
+    record half = entry();
+    if (group_.loss.on_device) half.loss.reset();  // nobody brings the device's half
+    handle done = book_.close(exec, half, known);
+    open_next();
+    return done;
+  }
+  [[nodiscard]] double divisor() const { return objective::divisor(static_cast<double>(group_.weight)); }
+
+  /// The host's half of the open group's record; what the device found replaces the loss when it is settled.
+  [[nodiscard]] record entry() const {
+    record half;
+    half.counts = group_.counts;
+    half.weight = static_cast<double>(group_.weight);
+    if (group_.has_loss()) half.loss = group_.loss.on_host / divisor();
+    return half;
+  }
+  void open_next() {
+    group_ = {};
+    sums_.forget();
+    scale_.close();
+  }
+
+  Recipe policies_;
+  Exec exec_;
+  group_sums<Exec, Recipe, Set> sums_;
+  open_group<typename normalization::count_type> group_;
+  group_book<Exec> book_;
+  std::conditional_t<scales, scale_use<Exec>, no_scale_use> scale_;
+
+ private:
+  [[nodiscard]] static auto use_of([[maybe_unused]] Exec const& exec, [[maybe_unused]] loss_scale const& policy) {
+    if constexpr (scales)
+      return scale_use<Exec>(scaling::cell(exec, policy));
+    else
+      return no_scale_use{};
+  }
+  void require_room() const {
+    if (full())
+      throw error("accrue::accumulator: the group is full", "another microbatch would change its update",
+                  "call update() when full() is true");
+  }
+
+  template <class Contribution>
+  void take(Exec const& exec, Contribution const& gradient, microbatch_weight const& by, bool last) {
+    if constexpr (is_written_v<Contribution>) {
+      try {
+        sums_.take(exec, policies_.clip, gradient, by, last);
+      } catch (...) {  // the sums may be written in part
+        discard();
+        throw;
+      }
+    } else {
+      sums_.take(exec, policies_.clip, gradient, by, last);
+    }
+  }
+
+  /// Before a microbatch that may be rejected: what would be left out.
+  template <class Count, class... Facts>
+  void announce(microbatch_facts const& facts, Count count, group_counts const& totals, Facts const&... fact) {
+    auto next = microbatch_entry::of(facts, count);
+    next.number = totals.microbatches.value();
+    next.group = book_.next_number();
+    sums_.announce(next);
+    auto const hand_over = [&]<class Fact>(Fact const& each) {
+      if constexpr (std::is_same_v<Fact, sample_ids>) book_.hand_over_ids(next.number, each.data, each.size);
+    };
+    (hand_over(fact), ...);
+  }
+  /// After it. A boundary that goes by what was let through has to know. Fences then.
+  void note_gate(Exec const& exec) {
+    book_.may_be_rejected(exec);
+    constexpr bool counts_microbatches =
+        std::is_same_v<boundary_type, user_closes> || requires(boundary_type const& b) {
+      b.microbatches();
+    };
+    if constexpr (!counts_microbatches)
+      group_.rejected =
+          sums_.scalars().read(exec, "accrue::accumulate: read what was rejected").gate.rejected.checked();
+  }
+};
+
+}  // namespace accrue
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_UPDATE_TOGETHER_HPP
+#define ACCRUE_UPDATE_TOGETHER_HPP
+
+#include <accrue/accumulator.hpp>
+#include <accrue/core/diagnostics.hpp>
+#include <accrue/core/error.hpp>
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace accrue {
+
+template <class T>
+inline constexpr bool is_accumulator_v = false;
+template <class Exec, class Set, class... Policies>
+inline constexpr bool is_accumulator_v<accumulator<Exec, Set, Policies...>> = true;
+
+namespace detail {
+
+template <class... Groups>
+inline constexpr bool close_together_v = false;
+template <class First, class... Groups>
+  requires(is_accumulator_v<First> && (is_accumulator_v<Groups> && ...))
+inline constexpr bool close_together_v<First, Groups...> =
+    sizeof...(Groups) < most_together && (std::is_same_v<typename First::handle, typename Groups::handle> && ...);
+
+/// What is known of an accumulator that closes together with others.
+struct participant {
+  void const* itself = nullptr;
+  void const* scale = nullptr;
+  bool open = false;                       ///< it holds a group
+  bool closes = false;                     ///< that has something to update
+  group_verdict const* verdict = nullptr;  ///< then, on the device
+};
+
+}  // namespace detail
+
+/// What `update_together` does with the stages of its accumulators.
+struct closing_together {
+  template <class First, class... Groups>
+  static auto run(First& first, Groups&... groups) {
+    constexpr std::size_t count = 1 + sizeof...(Groups);
+    std::array<detail::participant, count> all{look(first), look(groups)...};
+    refuse_twice(all);
+    refuse_others(all, first, 0);
+    std::size_t i = 0;
+    (refuse_others(all, groups, ++i), ...);
+
+    i = 0;
+    give_verdict(first, all[0]);
+    (give_verdict(groups, all[++i]), ...);
+    (wait_for(first, groups), ...);
+    (wait_for(groups, first), ...);
+
+    i = 0;
+    std::array<typename First::handle, count> const done{close(first, all, 0), close(groups, all, ++i)...};
+    (wait_for(groups, first), ...);
+    i = 0;
+    if (all[0].closes) first.stages_.stop_where_asked();
+    ((all[++i].closes ? groups.stages_.stop_where_asked() : void()), ...);
+    return done;
+  }
+
+ private:
+  template <class Group>
+  static detail::participant look(Group& group) {
+    auto& stages = group.stages_;
+    bool const closes = stages.prepare(stages.exec());
+    return {&group, stages.scale_identity(), stages.held().value() > 0, closes};
+  }
+  template <std::size_t Count>
+  static void refuse_twice(std::array<detail::participant, Count> const& all) {
+    for (std::size_t i = 0; i < Count; ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (all[i].itself == all[j].itself)
+          throw error("accrue::update_together: an accumulator is given twice", "its group would be closed twice",
+                      "give each once");
+  }
+  template <std::size_t Count, class Group>
+  static void refuse_others(std::array<detail::participant, Count> const& all, Group& group, std::size_t mine) {
+    int open = 0;
+    for (auto const& each : all) open += each.open && each.scale == all[mine].scale ? 1 : 0;
+    group.stages_.require_scale_of(open);
+  }
+  template <class Group>
+  static void give_verdict(Group& group, detail::participant& mine) {
+    if (mine.closes) mine.verdict = group.stages_.give_verdict(group.exec());
+  }
+  /// Makes what comes on the instance of one accumulator wait for the other's.
+  template <class Group, class Other>
+  static void wait_for(Group const& group, Other const& other) {
+    if (!(group.exec() == other.exec())) other.exec().fence("accrue::update_together: accumulators on two instances");
+  }
+  template <class Group, std::size_t Count>
+  static auto close(Group& group, std::array<detail::participant, Count> const& all, std::size_t mine) {
+    if (!all[mine].closes) return group.stages_.close_empty(group.exec());
+    companions together;
+    for (std::size_t i = 0; i < Count; ++i) {
+      if (i == mine || !all[i].closes) continue;
+      together.verdicts[together.count++] = all[i].verdict;
+      if (i > mine && all[i].scale == all[mine].scale) together.changes_scale = false;
+    }
+    return group.stages_.close_with(group.exec(), together);
+  }
+};
+
+/// Closes the groups of several accumulators with one decision: if one is not finite, or vetoed, none is applied. A
+/// loss scale that they share changes once.
+///
+/// Order: as `update()` of each; observers too. Guarantee: groups that are empty close as such and do not take part.
+/// Returns an array of handles in the order of the arguments. Cost: one more small launch for each; a fence between
+/// accumulators on different instances. Failure: `accrue::error` for an accumulator that is given twice, or while other
+/// groups are open under the same scale; nothing is changed then. Example:
+/// `auto [generator_done, critic_done] = accrue::update_together(generator, critic);`
+template <class First, class... Groups>
+auto update_together(First& first, Groups&... groups) {
+  constexpr bool fits = detail::close_together_v<First, Groups...>;
+  static_assert(fits, ACCRUE_SAY_NOT_TOGETHER);
+  if constexpr (fits) return closing_together::run(first, groups...);
+}
+
+}  // namespace accrue
+#endif
