@@ -40,11 +40,13 @@ template <class Rule>
 }
 template <class Rule>
 [[nodiscard]] auto listed(Rule rule) {
-  return rule_list<Rule>{std::move(rule)};
+  int const words = rule.state_words();
+  return rule_list<Rule>{std::move(rule), words};
 }
 template <class Rule, class Next, class... Rest>
 [[nodiscard]] auto listed(Rule rule, Next next, Rest... rest) {
-  return rule_list<Rule, Next, Rest...>{std::move(rule), listed(std::move(next), std::move(rest)...)};
+  int const words = rule.state_words();
+  return rule_list<Rule, Next, Rest...>{std::move(rule), listed(std::move(next), std::move(rest)...), words};
 }
 
 }  // namespace detail

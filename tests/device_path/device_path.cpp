@@ -72,7 +72,70 @@ std::vector<array> filled(std::size_t views, double value) {
   return all;
 }
 
+/// The parameters after two groups, of `size` elements that begin so many elements into their memory.
+template <class P, class G, class Rule>
+std::vector<double> trained(Rule const& rule, std::size_t size, std::size_t lead, std::size_t lead_of_gradient) {
+  auto const placed = [&]<class T>(T, std::size_t first) {
+    Kokkos::View<T*, Kokkos::HostSpace> const all("all", size + first);
+    for (std::size_t i = 0; i < size; ++i) all(first + i) = narrow<T>(static_cast<double>(i % 13) / 4.0 - 1.0);
+    return Kokkos::subview(all, Kokkos::pair(first, all.size()));
+  };
+  auto const theta = placed(P{}, lead);
+  auto const rounded = placed(bfloat16{}, lead);
+  auto const one = placed(G{}, lead_of_gradient), other = placed(G{}, lead_of_gradient);
+  accumulator group(parameters(master_weights{theta, rounded}), per_sample{}, every{3},
+                    clip_by_global_norm{.max_norm = 0.5}, gather<2>{}, rule);
+  for (int m = 0; m < 6; ++m) {
+    group.accumulate(sum_gradient{m % 2 == 0 ? one : other}, samples{1 + m});
+    if (group.full()) group.update();
+  }
+  std::vector<double> all;
+  for (std::size_t i = 0; i < size; ++i) all.push_back(widen(theta(i))), all.push_back(widen(rounded(i)));
+  return all;
+}
+/// The same wherever the arrays begin: 1 for both has no place where packets may begin.
+template <class P, class G, class Rule>
+void same_anywhere(Rule const& rule) {
+  for (std::size_t const size : {1, 2, 7, 8, 67}) {
+    auto const expected = trained<P, G>(rule, size, 1, 1);
+    for (std::size_t const lead : {0, 1, 2, 3, 4, 8})
+      for (std::size_t const of_gradient : {0, 1, 2, 4}) {
+        auto const found = trained<P, G>(rule, size, lead, of_gradient);
+        for (std::size_t i = 0; i < found.size(); ++i) REQUIRE(found[i] == doctest::Approx(expected[i]).epsilon(1e-6));
+      }
+  }
+}
+
 }  // namespace
+
+TEST_CASE("device path: packets give what elements give, wherever arrays begin") {
+  same_anywhere<float, float>(adamw{.learning_rate = 0.1, .amsgrad = true});
+  same_anywhere<float, bfloat16>(momentum{.learning_rate = 0.1});
+  same_anywhere<double, float>(sgd{.learning_rate = 0.1});
+  auto const five_words = [](double& theta, double const& g, auto const& state) {
+    state[4] += g;
+    theta -= state[4];
+  };
+  same_anywhere<double, double>(per_element(five_words, 5));
+  auto const two_words = [](double& theta, double const& g, element_state<double> const& state) {
+    state[1] += g;
+    theta -= state[1];
+  };
+  same_anywhere<double, double>(per_element(two_words, 2));
+}
+
+TEST_CASE("device path: a finished gradient is left in the buffer, packets and rest") {
+  array const theta("theta", 7), gradient("gradient", 7);
+  for (std::size_t i = 0; i < 7; ++i) gradient(i) = static_cast<double>(i);
+  std::vector<double> found;
+  accumulator group(parameters(theta), per_sample{}, with_gradient([&](auto const& finished) {
+                      for (std::size_t i = 0; i < 7; ++i) found.push_back(finished.template get<0>()(i));
+                    }));
+  group.accumulate(sum_gradient{gradient}, samples{2});
+  group.update();
+  CHECK(found == std::vector<double>{0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0});
+  CHECK(theta(6) == 0.0);
+}
 
 TEST_CASE("device path: a parameter's updates are counted, whichever pass touches it first") {
   array const theta("theta", 3);
@@ -150,4 +213,11 @@ TEST_CASE("device path: random groups of tokens equal the full batch") {
 TEST_CASE("device path: random groups of a weighted sum, each microbatch clipped, equal the sum of clipped ones") {
   compare<recipe<weighted, sum_objective, every, drop_last, on_microbatch<clip_by_global_norm>, momentum>,
           item<double, double, 2, Kokkos::LayoutRight>>("a weighted sum on the device path", 12, 400);
+}
+
+TEST_CASE("device path: random groups of contiguous gradients, narrow ones too, equal the full batch") {
+  using right = Kokkos::LayoutRight;
+  compare<recipe<per_token, every, pad_last, clip_by_global_norm, momentum>, item<float, bfloat16, 1, right, right>,
+          item<bfloat16, bfloat16, 2, right, right>, item<double, float, 1, right, right>>("packets on the device path",
+                                                                                           13, 300);
 }

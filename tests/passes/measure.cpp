@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <accrue/accumulate/weigh.hpp>
 #include <accrue/core/scalar_id.hpp>
 #include <accrue/core/strided.hpp>
+#include <accrue/passes/add.hpp>
 #include <accrue/passes/chunk_table.hpp>
 #include <accrue/passes/device_table.hpp>
 #include <accrue/passes/measure.hpp>
@@ -241,4 +243,53 @@ TEST_CASE("measure: a finite complex<float> whose modulus exceeds float keeps it
   auto const part = accrue::measuring{.order = order}.share<scalar>(view, {0, 1, 0}, accrue::lone_worker{});
   CHECK(part.non_finite == 0);
   CHECK(accrue::norm_of(order, part, 1.0) == doctest::Approx(std::sqrt(2.0) * double(3e38f)).epsilon(1e-15));
+}
+
+namespace {
+
+/// The first of a team of three, whose share of a norm is not merged with the others'.
+struct first_of_three {
+  [[nodiscard]] static int team_rank() { return 0; }
+  [[nodiscard]] static int team_size() { return 3; }
+  static void team_reduce(accrue::merge_partials const&) {}
+};
+
+/// The squares of a device thread while gradients are added that begin so many elements into their memory, and in a
+/// pass over the sums alone.
+template <class G>
+std::pair<double, double> squares_of_thread(std::size_t lead) {
+  constexpr std::int64_t size = 67;
+  std::vector<G> gradients(lead + size);
+  for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = G(0.37f * static_cast<float>(i % 11));
+  alignas(64) float sums[size];
+  accrue::chunk const part{0, size, 0};
+  accrue::strided const from = accrue::run_of(gradients.data() + lead, size, accrue::scalar_id<G>());
+  accrue::strided const to = accrue::run_of(sums, size, accrue::scalar_id<float>());
+  std::uint8_t const touched = 1;
+  double const keep = 1.0;
+  accrue::norm_partial fused, alone;
+  accrue::measuring wanted{.order = {2.0}, .partials = &fused};
+  using add = accrue::add_chunk<G, float, accrue::weigh_plainly<float>, 1>;
+  add const pass{&part,       {&from}, {{0.5f}}, 1,      &to, &touched, &keep, accrue::first_touch::all,
+                 from.scalar, false,   false,    wanted, {}};
+  first_of_three const member;
+  accrue::team_worker<first_of_three> const worker{member};
+  pass(pass.enter(), 0, worker);
+  wanted.partials = &alone;
+  accrue::measure_chunk<float>{&part, &to, nullptr, nullptr, to.scalar, false, wanted, {}}({}, 0, worker);
+  return {fused.sum, alone.sum};
+}
+
+}  // namespace
+
+TEST_CASE("measure: on a device too a norm measured on the way has the bits of a pass of its own") {
+  for (std::size_t const lead : {0, 1, 2, 3, 4, 8}) {
+    auto const [fused, alone] = squares_of_thread<float>(lead);
+    CHECK(fused == alone);
+    auto const [fused_narrow, alone_narrow] = squares_of_thread<accrue::bfloat16>(lead);
+    CHECK(fused_narrow == alone_narrow);
+    auto const [fused_wide, alone_wide] = squares_of_thread<double>(lead);
+    CHECK(fused_wide == alone_wide);
+    CHECK(fused_wide > 0.0);
+  }
 }

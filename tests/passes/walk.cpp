@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,26 @@ struct note_by_lanes : note_visit {
   void by_lanes(std::int64_t i, int const* places) const {
     ++*calls;
     for (std::int64_t lane = 0; lane < accrue::lane_count; ++lane) (*this)(i + lane, places[lane]);
+  }
+};
+
+/// x += i one by one or by packets, where x and y are aligned; and how often each was done.
+struct add_by_packets {
+  static constexpr int packet_size = 4;
+  float const* y;
+  int* alone;
+  int* together;
+  void operator()(std::int64_t i, float& x) const {
+    ++*alone;
+    x += static_cast<float>(i);
+  }
+  [[nodiscard]] bool packets_at(std::int64_t i, float const* x) const {
+    return accrue::packets_begin_at<packet_size>(x, y + i);
+  }
+  void by_packet(std::int64_t i, float* x) const {
+    CHECK(packets_at(i, x));
+    ++*together;
+    for (int k = 0; k < packet_size; ++k) x[k] += static_cast<float>(i + k);
   }
 };
 
@@ -184,6 +205,27 @@ TEST_CASE("walk: elements that lie apart are visited by lanes, and put back wher
 
   accrue::walk<float>(view, accrue::chunk{0, 5, 0}, accrue::lone_worker{}, add_index{&alone, &by_eight});
   CHECK(alone == 5);
+}
+
+TEST_CASE("walk: a team takes packets wherever all arrays are aligned, and each element once") {
+  alignas(16) float x[64], y[64];
+  for (std::int64_t const begin : {0, 5})
+    for (std::int64_t const size : {0, 1, 3, 4, 9, 38})
+      for (int const of_x : {0, 1, 2, 3})
+        for (int const of_y : {0, 1, 2, 3}) {
+          std::fill(x, x + 64, 0.0f);
+          int alone = 0, together = 0;
+          for (int rank = 0; rank < 5; ++rank)
+            accrue::walk<float>(described(x + of_x, 43, 1, 0, 1, 0), {begin, begin + size, 0},
+                                accrue::team_worker<fifth>{{rank}}, add_by_packets{y + of_y, &alone, &together});
+          auto const head = (4 - (of_x + begin) % 4) % 4;
+          CHECK(together == (of_x == of_y && head < size ? (size - head) / 4 : 0));
+          CHECK(alone == size - 4 * together);
+          for (std::int64_t i = 0; i < 64; ++i) {
+            std::int64_t const e = i - of_x;
+            REQUIRE(x[i] == (e >= begin && e < begin + size ? static_cast<float>(e) : 0.0f));
+          }
+        }
 }
 
 TEST_CASE("cut_into_chunks: views that lie between each other take turns, and every element is covered once") {

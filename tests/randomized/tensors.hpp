@@ -60,21 +60,24 @@ constexpr oracle::precision precision_of() {
   return {buffer, std::is_same_v<accrue::real_t<P>, double> ? of_double : of_float, 0x1p-149L};
 }
 
-/// A view's memory. In the gaps between its elements lies NaN, which nobody may read or overwrite.
+/// A view's memory, which it may begin some elements into. There and in the gaps between its elements lies NaN, which
+/// nobody may read or overwrite.
 template <class T>
 class tensor {
  public:
-  explicit tensor(placement where)
+  tensor(placement where, std::size_t lead)
       : where_(std::move(where)),
+        lead_(lead),
         offsets_(where_.offsets()),
-        memory_("memory", where_.span()),
+        memory_("memory", where_.span() + lead),
         host_(Kokkos::create_mirror_view(memory_)) {
+    for (std::size_t& at : offsets_) at += lead;
     for (std::size_t i = 0; i < host_.size(); ++i) host_(i) = spoiled<T>(nan);
   }
 
   [[nodiscard]] std::size_t size() const { return offsets_.size(); }
   [[nodiscard]] placement const& where() const { return where_; }
-  [[nodiscard]] T* data() const { return memory_.data(); }
+  [[nodiscard]] T* data() const { return memory_.data() + lead_; }
 
   /// Fills the elements in the order of their indices with `draw(number)`, and gives what they are.
   template <class Draw>
@@ -99,6 +102,7 @@ class tensor {
 
  private:
   placement where_;
+  std::size_t lead_;
   std::vector<std::size_t> offsets_;
   Kokkos::View<T*> memory_;
   decltype(Kokkos::create_mirror_view(std::declval<Kokkos::View<T*>>())) host_;
@@ -120,9 +124,10 @@ class item {
   void add_view(dice& roll, size what) {
     bool const large = what == size::one_large && parameters_.empty();
     auto const extents = large ? random_extents_of(roll, Rank, 18000) : random_extents(roll, Rank, 40);
-    parameters_.emplace_back(random_placement<ParameterLayout>(roll, extents));
-    gradients_.push_back({tensor<G>(random_placement<GradientLayout>(roll, extents)),
-                          tensor<G>(random_placement<GradientLayout>(roll, extents))});
+    auto const lead = [&] { return std::array<std::size_t, 7>{0, 0, 0, 1, 1, 2, 4}[begun_++ % 7]; };
+    parameters_.emplace_back(random_placement<ParameterLayout>(roll, extents), lead());
+    gradients_.push_back({tensor<G>(random_placement<GradientLayout>(roll, extents), lead()),
+                          tensor<G>(random_placement<GradientLayout>(roll, extents), lead())});
   }
 
   [[nodiscard]] std::vector<parameter_view> views() const {
@@ -158,6 +163,7 @@ class item {
   }
 
  private:
+  std::size_t begun_ = 0;  ///< tensors, which begin aligned alike and otherwise in turn
   std::vector<tensor<P>> parameters_;
   std::vector<std::array<tensor<G>, 2>> gradients_;
 };

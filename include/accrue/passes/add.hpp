@@ -3,6 +3,7 @@
 #define ACCRUE_PASSES_ADD_HPP
 
 #include <accrue/core/lane_memory.hpp>
+#include <accrue/core/packets.hpp>
 #include <accrue/core/scalar.hpp>
 #include <accrue/passes/gradient_tables.hpp>
 #include <accrue/passes/launch.hpp>
@@ -28,6 +29,7 @@ template <class G, class B, class Weigh, int N>
 struct sum_element {
   static constexpr bool measurable = !is_complex_v<B>;
   static constexpr bool carries = measurable;
+  static constexpr int packet_size = packet_size_of<G, B>;
 
   B* buffer;
   real_t<B> keep;
@@ -46,6 +48,32 @@ struct sum_element {
     if constexpr (measurable) {
       if (measures) squares.add(sum);
     }
+  }
+
+  [[nodiscard]] KOKKOS_FUNCTION bool packets_at(std::int64_t i, G const* gradient) const {
+    bool all = packets_begin_at<packet_size>(gradient, buffer + i);
+    for (int j = 1; j < N; ++j) all = all && packets_begin_at<packet_size>(others[j] + i);
+    return all;
+  }
+  /// Whether each device thread gets the squares of the elements that it would get in a pass over the sums alone.
+  [[nodiscard]] KOKKOS_FUNCTION bool squares_as_alone(std::int64_t begin, G const* gradient) const {
+    return packet_size == packet_size_of<B> && packets_at(begin, gradient + begin);
+  }
+  /// What the operator does, for a packet, on copies in registers.
+  KOKKOS_FORCEINLINE_FUNCTION void by_packet(std::int64_t i, G const* gradient) {
+    sum_element near = *this;
+    packet<G, packet_size> sets[N];
+    copy_packet<packet_size>(gradient, sets[0].at);
+    for_packet<N - 1>([&](int j) {
+      copy_packet<packet_size>(others[j + 1] + i, sets[j + 1].at);
+      near.others[j + 1] = sets[j + 1].at;
+    });
+    packet<B, packet_size> sums{};
+    near.buffer = sums.at;
+    if (!overwrites) copy_packet<packet_size>(buffer + i, sums.at);
+    for_packet<packet_size>([&](int k) { near(k, sets[0].at[k]); });
+    copy_packet<packet_size>(sums.at, buffer + i);
+    squares = near.squares;
   }
 
 #if ACCRUE_HAS_LANES
@@ -174,20 +202,22 @@ struct add_chunk {
     using visit_type = sum_element<G, B, element_weigh, N>;
     strided const& view = gradients[sets[0]][at.part.view];
     strided const& sum = sums[at.part.view];
-    bool const fused = visit_type::measurable && measures && measured.by_squares() && view.contiguous();
     constexpr bool gains = sizeof(G) >= sizeof(float);  // 16-bit gradients are added slower so
     bool const past_caches = gains && Worker::alone && at.overwrites && streams;
-    auto const visit = [&]<int... J>(std::integer_sequence<int, J...>) {
+    auto visit = [&]<int... J>(std::integer_sequence<int, J...>) {
       return visit_type{at.buffer,
                         at.keep,
                         at.overwrites,
                         past_caches,
-                        fused,
+                        false,
                         {by.weigh[sets[J]]...},
                         {static_cast<G const*>(gradients[sets[J]][at.part.view].data)...}};
     }
     (std::make_integer_sequence<int, N>{});
 
+    bool const fused = visit_type::measurable && measures && measured.by_squares() && view.contiguous() &&
+                       (Worker::alone || visit.squares_as_alone(at.part.begin, static_cast<G const*>(view.data)));
+    visit.measures = fused;
     double const squares = walk<G const>(view, at.part, worker, visit).squares.total();
 #if ACCRUE_HAS_LANES
     if (past_caches) fence_streams();

@@ -4,6 +4,7 @@
 
 #include <accrue/core/decision.hpp>
 #include <accrue/core/lane_memory.hpp>
+#include <accrue/core/packets.hpp>
 #include <accrue/core/scalar.hpp>
 #include <accrue/core/strided.hpp>
 #include <accrue/core/type_list.hpp>
@@ -24,6 +25,11 @@ struct element_state {
   std::int64_t words_apart;
   [[nodiscard]] KOKKOS_FUNCTION B& operator[](int word) const { return first[word * words_apart]; }
 };
+
+/// So many words of state a device thread holds for a packet; rules with more, or with an unknown number, take elements
+/// one by one there.
+inline constexpr int packet_words = 4;
+inline constexpr int unknown_words = packet_words + 1;
 
 #if ACCRUE_HAS_LANES
 /// The same for eight neighbours: `state[0]` are the lanes of the first word.
@@ -46,6 +52,9 @@ concept applies_lanes = lane_scalar<P> && lane_scalar<B> && Rule::by_lanes && Cl
 /// reference. G = S / divisor, times the clip factor, then bounded by value.
 template <class P, class B, class Rule, class Clip, class Copy = no_copy>
 struct apply_element {
+  static constexpr int packet_size = packet_size_of<P, B>;
+  static constexpr bool keeps = requires(Rule const rule, B& sum, B const& gradient) { rule.keep(sum, gradient); };
+
   B* sum;
   B* state;
   std::int64_t words_apart;
@@ -53,16 +62,47 @@ struct apply_element {
   Clip clip;
   quotient_by by;
   Copy copy{};
+  int words = unknown_words;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, P& parameter) const {
     B const gradient = clip.bounded(by(sum[i]));
-    if constexpr (requires { rule.keep(sum[i], gradient); }) {
+    if constexpr (keeps) {
       rule.keep(sum[i], gradient);
     } else {
       B value = B(widen(parameter));
       rule(value, gradient, element_state<B>{state + i, words_apart});
       parameter = narrow<P>(value);
       copy.put(i, parameter);
+    }
+  }
+
+  [[nodiscard]] KOKKOS_FUNCTION bool packets_at(std::int64_t i, P const* parameter) const {
+    return words <= packet_words && packets_begin_at<packet_size>(parameter) &&
+           packets_begin_at<packet_size>(sum + i, state + i);
+  }
+  /// What the operator does, for a packet, on copies in registers.
+  KOKKOS_FORCEINLINE_FUNCTION void by_packet(std::int64_t i, P* parameter) const {
+    packet<P, packet_size> parameters{};
+    packet<B, packet_size> sums;
+    packet<B, packet_size * packet_words> states{};
+    auto const for_words = [&](auto const& call) {
+      for_packet<packet_words>([&](int word) {
+        if (word < words) call(state + i + word * words_apart, states.at + word * packet_size);
+      });
+    };
+    apply_element<P, B, Rule, Clip> const near{sums.at, states.at, packet_size, rule, clip, by};
+    copy_packet<packet_size>(sum + i, sums.at);
+    if constexpr (!keeps) {
+      copy_packet<packet_size>(parameter, parameters.at);
+      for_words([](B const* there, B* here) { copy_packet<packet_size>(there, here); });
+    }
+    for_packet<packet_size>([&](int k) { near(k, parameters.at[k]); });
+    if constexpr (keeps) {
+      copy_packet<packet_size>(sums.at, sum + i);
+    } else {
+      copy_packet<packet_size>(parameters.at, parameter);
+      for_words([](B* there, B const* here) { copy_packet<packet_size>(here, there); });
+      copy.put(i, parameters);
     }
   }
 
@@ -79,16 +119,18 @@ struct apply_element {
 #endif
 };
 
-/// A rule for every parameter group, chosen by number; one after the other, because std::tuple has no device functions.
+/// A rule for every parameter group, and how many words of state it keeps, chosen by number; one after the other,
+/// because std::tuple has no device functions.
 template <class... Rules>
 struct rule_list;
 
 template <class Rule>
 struct rule_list<Rule> {
   Rule rule;
+  int words = unknown_words;
   template <class Visit>
   KOKKOS_FUNCTION void visit(std::int32_t, Visit const& visit) const {
-    visit(rule);
+    visit(rule, words);
   }
 };
 
@@ -96,10 +138,11 @@ template <class Rule, class Next, class... Rest>
 struct rule_list<Rule, Next, Rest...> {
   Rule rule;
   rule_list<Next, Rest...> rest;
+  int words = unknown_words;
   template <class Visit>
   KOKKOS_FUNCTION void visit(std::int32_t group, Visit const& visitor) const {
     if (group == 0) {
-      visitor(rule);
+      visitor(rule, words);
     } else {
       rest.visit(group - 1, visitor);
     }
@@ -134,14 +177,14 @@ struct apply_chunk {
     Worker worker;
 
     template <class Rule>
-    KOKKOS_FUNCTION void operator()(Rule const& rule) const {
+    KOKKOS_FUNCTION void operator()(Rule const& rule, int words) const {
       auto const element_rule = rule.template for_update<real_t<B>>(pass.updates_of_view[part.view] + 1);
       using element_rule_type = std::remove_const_t<decltype(element_rule)>;
       with_copy(Copies{}, pass.copies, part.view, [&]<class Copy>(Copy const& copy) {
         walk<P>(pass.parameters[part.view], part, worker,
                 apply_element<P, B, element_rule_type, Clip, Copy>{
                     static_cast<B*>(pass.sums[part.view].data), pass.state + pass.placements[part.view].begin,
-                    pass.words_apart, element_rule, pass.clip, by, copy});
+                    pass.words_apart, element_rule, pass.clip, by, copy, words});
       });
     }
   };

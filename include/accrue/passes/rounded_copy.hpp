@@ -3,6 +3,7 @@
 #define ACCRUE_PASSES_ROUNDED_COPY_HPP
 
 #include <accrue/core/lane_memory.hpp>
+#include <accrue/core/packets.hpp>
 #include <accrue/core/scalar.hpp>
 #include <accrue/core/scalar_id.hpp>
 #include <accrue/core/strided.hpp>
@@ -31,6 +32,17 @@ struct rounded_copy {
   template <class P>
   KOKKOS_FUNCTION void put(std::int64_t i, P const& parameter) const {
     static_cast<C*>(to.data)[contiguous ? i : to.offset(i)] = narrow<C>(parameter);
+  }
+  template <class P, int N>
+  KOKKOS_FORCEINLINE_FUNCTION void put(std::int64_t i, packet<P, N> const& parameters) const {
+    C* const first = static_cast<C*>(to.data) + i;
+    if (contiguous && packets_begin_at<N>(first)) {
+      packet<C, N> rounded;
+      for_packet<N>([&](int k) { rounded.at[k] = narrow<C>(parameters.at[k]); });
+      copy_packet<N>(rounded.at, first);
+    } else {
+      for_packet<N>([&](int k) { put(i + k, parameters.at[k]); });
+    }
   }
 #if ACCRUE_HAS_LANES
   template <class Real>
