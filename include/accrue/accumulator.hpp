@@ -202,6 +202,8 @@ class accumulator {
   }
 
  private:
+  friend struct restart_access;
+
   pipeline<Exec, recipe_type, set_type> stages_;
 };
 

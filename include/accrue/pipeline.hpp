@@ -152,6 +152,9 @@ class pipeline {
   }
 
  private:
+  template <class, class, class>
+  friend class restart_state;
+
   void require_alive() const {
     if (sums_.model().directory().size() == 0)
       throw error("accrue::accumulator: this object was moved from", "it has no parameters",

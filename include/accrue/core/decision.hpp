@@ -30,6 +30,12 @@ struct device_totals {
   std::int64_t applied;
   std::int64_t skipped;
   std::int64_t consecutive_skips;
+
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(applied, skipped, consecutive_skips);
+  }
 };
 
 }  // namespace accrue

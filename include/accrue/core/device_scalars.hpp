@@ -15,6 +15,12 @@ struct group_scalars {
   norm_partial total;         ///< the norm of what was measured last
   double loss;                ///< sum of the losses that lie on the device
   std::int64_t workers_gone;  ///< of the pass that is running, see exit_gate
+
+  /// For a restart, between passes; see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(total, loss);
+  }
 };
 
 template <class Exec>
@@ -30,6 +36,8 @@ class device_scalars {
     scalars_.read(exec, fence_label, 0, 1, &found);
     return found;
   }
+  /// Order: as `device_array::write`.
+  void write(Exec const& exec, group_scalars const* from) const { scalars_.write(exec, from); }
 
  private:
   device_array<group_scalars, Exec> scalars_;

@@ -22,6 +22,12 @@ struct record {
       std::numeric_limits<double>::quiet_NaN();  ///< of the finalized gradient before clipping; NaN if not attempted
   double clip_factor = 1.0;
   std::optional<double> loss;  ///< formed as the gradient is; none unless every microbatch that weighs gave its loss
+
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(number, result, counts, weight, norm, clip_factor, loss);
+  }
 };
 
 inline std::ostream& operator<<(std::ostream& out, record const& r) {

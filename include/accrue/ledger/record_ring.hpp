@@ -31,6 +31,9 @@ class record_ring {
     book_.read(exec, "accrue::ledger: read the records", 0, 1, &to);
   }
 
+  /// Order: as `device_array::write`.
+  void write(Exec const& exec, device_book const* from) const { book_.write(exec, from); }
+
   /// Waits for the instance and reads one group's record.
   ///
   /// Failure: `accrue::error` once the ring has moved on.
