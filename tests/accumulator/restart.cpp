@@ -200,3 +200,76 @@ TEST_CASE("restart: a full group keeps the norm that its last microbatch measure
   again.update();
   CHECK(again.ledger().records().back().norm == fused);
 }
+
+TEST_CASE("restart: adopted memory, a gradient that waits for its weight, and copies of the weights come back") {
+  using array = Kokkos::View<float*>;
+  Kokkos::View<bfloat16*> rounded("rounded", 70), rounded_again("rounded", 70);
+  array const theta("theta", 70), again("theta", 70);
+  fill_with_noise(theta, 1);
+  auto const fresh = [](array const& weights, Kokkos::View<bfloat16*> const& copy) {
+    return accumulator(parameters(master_weights{weights, copy}), per_token{}, keep_last{}, gather<1>{}, adamw{});
+  };
+  auto const gradient = [](int m) {
+    array view("gradient", 70);
+    fill_with_noise(view, m);
+    return view;
+  };
+  auto one = fresh(theta, rounded), other = fresh(again, rounded_again);
+  one.accumulate(mean_gradient{gradient(0)}, tokens{3});
+  one.update();
+  SUBCASE("adopted") { one.adopt(mean_gradient{gradient(1)}, tokens{5}); }
+  SUBCASE("written where the sum belongs") {
+    auto const [in_buffer] = one.next_gradients();
+    fill_with_noise(in_buffer, 1);
+    one.accumulate(mean_gradient{in_buffer}, tokens{5});
+  }
+  std::stringstream file;
+  save(one, file);
+  load(other, file);
+  CHECK(values(rounded_again) == values(rounded));
+  CHECK(other.measure().norm == one.measure().norm);
+  for (auto* each : {&one, &other}) {
+    each->accumulate(mean_gradient{gradient(2)}, tokens{4});
+    CHECK(each->update() == outcome::applied);
+  }
+  CHECK(values(again) == values(theta));
+  CHECK(values(rounded_again) == values(rounded));
+  CHECK((bytes_of(other) == bytes_of(one)));
+}
+
+TEST_CASE("restart: a skip, losses on the device, one rule per set and a rule of the user's come back") {
+  using array = Kokkos::View<double*>;
+  auto const run = [](int at) {
+    array const w("w", 4), b("b", 2), g("g", 4), h("h", 2);
+    Kokkos::View<double> const loss("loss");
+    auto const decay = per_element(
+        [] KOKKOS_FUNCTION(double& theta, double gradient, auto const& state) {
+          state[0] = 0.5 * state[0] + gradient;
+          theta -= 0.1 * state[0];
+        },
+        1);
+    auto const fresh = [&] {
+      return accumulator(parameter_groups(parameters(w), parameters(b)), per_microbatch{}, every{2}, keep_last{},
+                         per_group{adamw{}, decay});
+    };
+    auto group = fresh();
+    for (int m = 0; m < 10; ++m) {
+      if (m == at) {
+        std::stringstream file;
+        save(group, file);
+        Kokkos::deep_copy(w, -1.0), Kokkos::deep_copy(b, -1.0);
+        group = fresh();
+        load(group, file);
+      }
+      fill_with_noise(g, m), fill_with_noise(h, m + 20);
+      if (m == 3) fill(h, {1.0, support::not_a_number<double>});
+      Kokkos::deep_copy(loss, 0.1 * m);
+      group.accumulate(mean_gradient{g, h}, mean_loss{loss});
+      if (group.full()) group.update();
+    }
+    CHECK(group.ledger().skipped() == updates{1});
+    return bytes_of(group);
+  };
+  std::string const expected = run(-1);
+  for (int at = 0; at < 10; ++at) CHECK((run(at) == expected));
+}
