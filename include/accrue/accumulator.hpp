@@ -223,6 +223,8 @@ class accumulator {
 
  private:
   friend struct closing_together;
+  friend struct restart_access;
+
   pipeline<Exec, recipe_type, set_type> stages_;
 };
 

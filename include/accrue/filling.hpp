@@ -176,6 +176,9 @@ class filling {
   std::conditional_t<scales, scale_use<Exec>, no_scale_use> scale_;
 
  private:
+  template <class, class, class>
+  friend class restart_state;
+
   [[nodiscard]] static auto use_of([[maybe_unused]] Exec const& exec, [[maybe_unused]] loss_scale const& policy) {
     if constexpr (scales)
       return scale_use<Exec>(scaling::cell(exec, policy));

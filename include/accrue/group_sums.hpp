@@ -148,6 +148,13 @@ class group_sums {
     return lent_gradients(model_, buffer_is_free ? -1 : model_.tables().free_set(held_.count()));
   }
 
+  /// For a restart: whether the norm of the sums is on the device.
+  [[nodiscard]] bool measured() const { return measured_; }
+  void note_measured(bool is_there) { measured_ = is_there; }
+  /// Likewise: whether a gate has looked at a microbatch of the open group.
+  [[nodiscard]] bool looked() const { return looked_; }
+  void note_looked(bool has) { looked_ = has; }
+
   /// Begins a group.
   void forget() {
     held_.clear();

@@ -132,6 +132,9 @@ class pipeline : public filling<Exec, Recipe, Set> {
   }
 
  private:
+  template <class, class, class>
+  friend class restart_state;
+
   /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
   [[nodiscard]] double divisor_so_far(Exec const& exec) {
     double by = group_.contributed > 0 ? divisor() : 1.0;

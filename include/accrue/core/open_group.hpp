@@ -15,6 +15,12 @@ struct group_loss {
   double on_host = 0.0;
   bool on_device = false;     ///< the device's sum holds something of this group
   std::int64_t reported = 0;  ///< microbatches that gave their loss, among those that weigh
+
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(on_host, on_device, reported);
+  }
 };
 
 /// What the host knows of the group that is being filled. A plain value: a change is made on a copy and then taken
@@ -40,6 +46,19 @@ struct open_group {
 
   /// The group's loss is known only if every microbatch that weighs gave one.
   [[nodiscard]] bool has_loss() const { return contributed > 0 && loss.reported == contributed; }
+
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(counts, rejected, contributed, weight, loss);
+  }
+  /// Whether the numbers can have come about by `add`.
+  [[nodiscard]] bool plausible() const {
+    std::int64_t const held = counts.microbatches.value();
+    std::int64_t const weighing = held - counts.ignored_microbatches.value();
+    return contributed >= 0 && contributed <= weighing && loss.reported >= 0 && loss.reported <= contributed &&
+           weight >= 0 && (contributed > 0 || weight == 0);
+  }
 };
 
 }  // namespace accrue

@@ -24,6 +24,12 @@ struct record {
   double clip_factor = 1.0;
   double loss_scale = 1.0;     ///< that the group was filled under
   std::optional<double> loss;  ///< formed as the gradient is; none unless every microbatch that weighs gave its loss
+
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(number, result, counts, rejected, weight, norm, clip_factor, loss_scale, loss);
+  }
 };
 
 inline std::ostream& operator<<(std::ostream& out, record const& r) {

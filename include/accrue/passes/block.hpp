@@ -86,8 +86,10 @@ struct block {
     placements = {exec, "accrue::passes::placements", std::move(plan.placements)};
   }
   /// The buffer's part of a view of `size` elements.
-  [[nodiscard]] strided sum(std::size_t view) const {
-    return run_of(lent(-1, static_cast<std::int64_t>(view)), parameters[view].size, scalar_id<B>());
+  [[nodiscard]] strided sum(std::size_t view) const { return word(0, view); }
+  /// The part of a view in a word of the arena, the buffer being the first.
+  [[nodiscard]] strided word(std::int64_t number, std::size_t view) const {
+    return run_of(arena.data() + number * words_apart + placements[view].begin, parameters[view].size, scalar_id<B>());
   }
 };
 

@@ -96,6 +96,8 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// Begins a group.
   void forget_touched() { tables_.touched().forget(); }
 
+  [[nodiscard]] int state_words() const { return state_words_; }
+
   /// Failure: `accrue::error` where a rule keeps more state than was allocated.
   void require_state(int words) const {
     if (words > state_words_)
@@ -136,8 +138,8 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// Where the gradients lie that are checked and held, and what is touched.
   [[nodiscard]] gradient_tables<Exec, Sets> const& tables() const { return tables_; }
 
-  /// Notes that somebody wrote the sums of a view, and that they are what they should be.
-  void note_written(std::size_t view) { tables_.touched().touch(directory()[view].number, 1.0); }
+  /// Notes that somebody wrote the sums of a view, and what they are still to be multiplied by.
+  void note_written(std::size_t view, double keep = 1.0) { tables_.touched().touch(directory()[view].number, keep); }
 
   /// Adds the first `count` contributions that are held; `weigh_for(type of the buffer's scalar, number)` maps the
   /// elements of each. Where a norm is `wanted`, of the sums with these contributions in them, it is measured in the

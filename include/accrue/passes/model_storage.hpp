@@ -70,6 +70,18 @@ class model_storage<Exec, Summation, parameter_set<std::index_sequence<Sizes...>
     return all;
   }
 
+  /// Where a word of state of a view lies.
+  [[nodiscard]] strided state(std::size_t view, int word) const {
+    directory_entry const& entry = directory_[view];
+    strided found;
+    std::size_t b = 0;
+    auto const look = [&](auto const& each) {
+      if (b++ == entry.block) found = each.word(1 + word, entry.local);
+    };
+    std::apply([&](auto const&... each) { (look(each), ...); }, blocks_);
+    return found;
+  }
+
   /// Calls `visit(block)` for each scalar type.
   template <class Visit>
   void for_each_block(Visit&& visit) {
