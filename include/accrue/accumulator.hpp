@@ -164,6 +164,16 @@ class accumulator {
     if constexpr (same) stages_.change_boundary(boundary);
   }
 
+  /// Takes another division of the same type, such as the weight of the next group with `accrue::early{...}`.
+  ///
+  /// Failure: `accrue::error` inside of a group.
+  template <class Division>
+  void change_division(Division const& division) {
+    constexpr bool same = std::is_same_v<Division, typename recipe_type::division_type>;
+    static_assert(same, ACCRUE_SAY_OTHER_DIVISION);
+    if constexpr (same) stages_.change_division(division);
+  }
+
   /// Whether the boundary is reached: call `update()` before the next microbatch.
   [[nodiscard]] bool full() const { return stages_.full(); }
   [[nodiscard]] microbatches held() const { return stages_.held(); }

@@ -72,6 +72,14 @@ class group_sums {
     return adopted_.exchange(gradient.given());
   }
 
+  /// Multiplies everything that is in the group, on the way: sums in their next pass, held contributions in theirs.
+  void shrink(double factor) {
+    if (factor == 1.0) return;
+    measured_ = false;
+    held_.multiply(factor);
+    model_.shrink(factor);
+  }
+
   /// Takes in the contribution that was checked last. With the `last` one of the group the norm is measured, if its
   /// pass is not that of a producer.
   template <class Contribution>

@@ -26,6 +26,7 @@ class pipeline {
   using rules = update_rules<typename Recipe::update_type, Set>;
   using objective = typename Recipe::objective_type;
   using normalization = typename Recipe::normalization_type;
+  using division = typename Recipe::division_type;
   using last_group = typename Recipe::last_group_type;
   using buffers = typename buffer_scalars<typename Recipe::summation_type, Set>::type;
   static constexpr bool in_float =
@@ -71,6 +72,17 @@ class pipeline {
     policies_.boundary = boundary;
   }
 
+  /// Failure: `accrue::error` inside of a group, whose sums are divided already.
+  template <class Division>
+  void change_division(Division const& division) {
+    require_alive();
+    accrue::validate(division);
+    if (held().value() > 0)
+      throw error("accrue::accumulator: change_division() came inside of a group",
+                  "its gradients are divided by what was said before", "change it before the first microbatch");
+    policies_.division = division;
+  }
+
   /// Views for the next microbatch.
   [[nodiscard]] auto lend() {
     require_alive();
@@ -85,11 +97,12 @@ class pipeline {
     require_room();
     microbatch_facts facts;
     (facts.take(fact), ...);
-    auto const admitted = admit<normalization, objective>(facts, Contribution::is_mean);
+    auto admitted = admit<normalization, objective>(facts, Contribution::is_mean);
     sums_.check(exec, policies_.clip, gradient);
     (refuse_bad_loss(fact), ...);
     auto next = group_;
     next.add(facts, admitted.count, admitted.ignored);
+    double const shrink = divide(admitted.by, next.weight);
     group_counts const totals = book_.totals().with(facts, admitted.ignored);
 
     auto const enter = [&] {
@@ -100,12 +113,15 @@ class pipeline {
       book_.observers().microbatch_accumulated(group_.counts);
     };
     if constexpr (is_adopted_v<Contribution>) {
+      if (!admitted.ignored) sums_.shrink(shrink);
       auto before = admitted.ignored ? std::nullopt : sums_.adopt(gradient, admitted.by);
       enter();
       return admitted.ignored ? gradient.give_back() : std::move(before);
     } else {
-      if (!admitted.ignored)
+      if (!admitted.ignored) {
+        sums_.shrink(shrink);
         take(exec, gradient, admitted.by, rules::given && (facts.last || policies_.boundary.full(next.counts)));
+      }
       enter();
     }
   }
@@ -162,10 +178,34 @@ class pipeline {
       throw error("accrue::accumulator: the group is full", "another microbatch would change its update",
                   "call update() when full() is true");
   }
+  /// Divides a microbatch's weight as the sums are to be divided with it in them, and returns what they are to be
+  /// multiplied by before. Failure: `accrue::error` for a weight that the division does not take.
+  template <class Number>
+  [[nodiscard]] double divide(microbatch_weight& by, Number weight) const {
+    if constexpr (division::keeps_sums) {
+      return 1.0;
+    } else {
+      check_weight(policies_.division, weight, false);
+      double const divisor = divided_by_already(weight);
+      by = by.over(divisor);
+      return group_.contributed > 0 ? divided_by_already(group_.weight) / divisor : 1.0;
+    }
+  }
+  template <class Number>
+  [[nodiscard]] double divided_by_already(Number weight) const {
+    return policies_.division.divided_by(static_cast<double>(weight));
+  }
+
+  /// What the losses are divided by; and, of a group that weighs as much, what is left to divide the sums by.
   [[nodiscard]] double divisor() const { return objective::divisor(static_cast<double>(group_.weight)); }
+  [[nodiscard]] double divisor_of_sums(double weight) const {
+    return objective::divisor(weight) / divided_by_already(group_.weight);
+  }
 
   /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
-  [[nodiscard]] double divisor_so_far() const { return group_.contributed > 0 ? divisor() : 1.0; }
+  [[nodiscard]] double divisor_so_far() const {
+    return group_.contributed > 0 ? divisor_of_sums(static_cast<double>(group_.weight)) : 1.0;
+  }
 
   template <class Contribution>
   void take(Exec const& exec, Contribution const& gradient, microbatch_weight const& by, bool last) {
@@ -183,6 +223,7 @@ class pipeline {
 
   /// Finalizes and updates; `weight` is what the mean objective divides by.
   handle close(Exec const& exec, double weight) {
+    check_weight(policies_.division, group_.weight, true);
     sums_.flush(exec, policies_.clip, sums_.norm_of_group(policies_.clip));
     if (group_.contributed == 0 || !sums_.model().any_touched()) return close_known(exec, outcome::empty);
     book_.observers().group_closing(group_.counts);
@@ -201,7 +242,7 @@ class pipeline {
     auto& model = sums_.model();
     decide<Clip> const decision{found.total,
                                 found.order,
-                                objective::divisor(weight),
+                                divisor_of_sums(weight),
                                 clip,
                                 largest_number,
                                 book_.next_number(),

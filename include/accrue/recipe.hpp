@@ -10,6 +10,7 @@
 #include <accrue/core/slots.hpp>
 #include <accrue/finalize/clip_policy.hpp>
 #include <accrue/finalize/decide.hpp>
+#include <accrue/finalize/division.hpp>
 #include <accrue/finalize/last_group.hpp>
 #include <accrue/finalize/normalization.hpp>
 #include <accrue/finalize/objective.hpp>
@@ -42,6 +43,7 @@ struct asked_for {
   template <class Slot, class Fallback>
   using given = policy_for_t<Slot, Fallback, Policies...>;
 
+  static constexpr bool normalizes = times_filled<slot::normalization, Policies...> > 0;
   using normalization = given<slot::normalization, per_microbatch>;
   using objective = given<slot::objective, mean_objective>;
   using boundary = given<slot::boundary, user_closes>;
@@ -49,7 +51,37 @@ struct asked_for {
   using clip = given<slot::clip, no_clip>;
   using summation = given<slot::summation, accrue::widened<>>;
   using holding = given<slot::holding, one_at_a_time>;
+  using division = given<slot::division, late>;
   using update = given<slot::update, no_update>;
+};
+
+/// Says what is wrong with the division of a recipe, the first thing only.
+template <class Asked, class NonFinite>
+struct division_check {
+  using division = typename Asked::division;
+  using summation = typename Asked::summation;
+  static constexpr bool satisfied = division_policy<division>;
+  static constexpr bool divides = [] {
+    if constexpr (satisfied) return !division::keeps_sums;
+    return false;
+  }();
+  static constexpr bool of_means = !divides || !requires { requires !Asked::objective::own_is_mean; };
+  static constexpr bool rejects = requires { requires NonFinite::rejects; };
+  static constexpr bool ordered = !requires { requires summation::order_independent; };
+  static constexpr bool rescales = divides && !is_early_v<division>;
+  static constexpr bool announced = !Asked::normalizes || !normalization_policy<typename Asked::normalization> ||
+                                    announces_weights_of<division, typename Asked::normalization>;
+
+  static constexpr bool good = satisfied && of_means && announced && !(divides && rejects) && !(rescales && !ordered);
+
+  static constexpr bool passes() {
+    static_assert(satisfied, ACCRUE_SAY_BAD_DIVISION);
+    static_assert(of_means, ACCRUE_SAY_DIVISION_NEEDS_MEAN);
+    static_assert(announced || !of_means, ACCRUE_SAY_EARLY_OF_OTHER_COUNT);
+    static_assert(!(divides && rejects) || !announced || !of_means, ACCRUE_SAY_DIVIDED_AND_REJECTED);
+    static_assert(!(rescales && !ordered) || rejects || !of_means, ACCRUE_SAY_RUNNING_IN_ANY_ORDER);
+    return true;
+  }
 };
 
 /// Says what is wrong with a recipe. A type of its own, because clang gives up a class at the first assertion that
@@ -62,7 +94,7 @@ struct recipe_check {
   template <class Slot, class Only>
   static constexpr bool left_at = std::is_same_v<policy_for_t<Slot, Only, Policies...>, Only>;
   static constexpr bool all_policies = (policy<Policies> && ...);
-  static constexpr bool normalizes = times_filled<slot::normalization, Policies...> > 0;
+  static constexpr bool normalizes = asked::normalizes;
   static constexpr bool pads = pads_weight<typename asked::last_group>;
 
   static constexpr bool has_views = (view_item<Policies> || ...);
@@ -82,9 +114,8 @@ struct recipe_check {
   static_assert(at_most_once<slot::replicas, Policies...>, ACCRUE_SAY_TWO_REPLICAS);
   static_assert(at_most_once<slot::update, Policies...>, ACCRUE_SAY_TWO_UPDATES);
   static_assert(at_most_once<slot::holding, Policies...>, ACCRUE_SAY_TWO_HOLDINGS);
-  static_assert(times_filled<slot::veto, Policies...> == 0 && left_at<slot::division, late> &&
-                    left_at<slot::loss_scale, unscaled> && left_at<slot::non_finite, skip_group> &&
-                    left_at<slot::replicas, one_replica>,
+  static_assert(times_filled<slot::veto, Policies...> == 0 && left_at<slot::loss_scale, unscaled> &&
+                    left_at<slot::non_finite, skip_group> && left_at<slot::replicas, one_replica>,
                 ACCRUE_SAY_SLOT_NOT_OFFERED);
 
   static_assert(normalization_policy<typename asked::normalization>, ACCRUE_SAY_BAD_NORMALIZATION);
@@ -94,6 +125,7 @@ struct recipe_check {
   static_assert(clips_somewhere<typename asked::clip>, ACCRUE_SAY_BAD_CLIP);
   static_assert(summation_policy<typename asked::summation>, ACCRUE_SAY_BAD_SUMMATION);
   static_assert(holding_policy<typename asked::holding>, ACCRUE_SAY_BAD_HOLDING);
+  static_assert(division_check<asked, policy_for_t<slot::non_finite, skip_group, Policies...>>::passes());
   static_assert(!is_on_microbatch_v<typename asked::clip> || std::is_same_v<typename asked::holding, one_at_a_time>,
                 ACCRUE_SAY_HELD_AND_CLIPPED);
   static_assert(updates_somehow<typename asked::update> || is_per_group_v<typename asked::update>,
@@ -145,6 +177,10 @@ class recipe {
   using holding_type = or_else<holding_policy<typename asked::holding> && once<slot::holding> &&
                                    !is_on_microbatch_v<typename asked::clip>,
                                typename asked::holding, one_at_a_time>;
+  using division_type =
+      or_else<detail::division_check<asked, policy_for_t<slot::non_finite, skip_group, Policies...>>::good &&
+                  once<slot::division>,
+              typename asked::division, late>;
   using update_type =
       or_else<detail::updates_somehow<typename asked::update>, typename asked::update, detail::reported_update>;
 
@@ -156,6 +192,7 @@ class recipe {
         last_group(detail::pick<slot::last_group, last_group_type>(policies...)),
         clip(detail::pick<slot::clip, clip_type>(policies...)),
         summation(detail::pick<slot::summation, summation_type>(policies...)),
+        division(detail::pick<slot::division, division_type>(policies...)),
         holding(detail::pick<slot::holding, holding_type>(policies...)),
         update(detail::pick<slot::update, update_type>(policies...)) {
     for_each([](auto const& each) { accrue::validate(each); });
@@ -196,7 +233,7 @@ class recipe {
   last_group_type last_group;
   clip_type clip;
   summation_type summation;
-  late division{};
+  division_type division;
   unscaled loss_scale{};
   skip_group non_finite{};
   one_replica replicas{};

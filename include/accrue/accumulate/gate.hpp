@@ -17,6 +17,11 @@ struct microbatch_weight {
   double own_divisor = 1.0;
   double weight = 1.0;
   double product = 1.0;
+
+  /// The same in a group whose sums are divided by `divisor` already.
+  [[nodiscard]] microbatch_weight over(double divisor) const {
+    return {to_own, own_divisor, weight / divisor, product / divisor};
+  }
 };
 
 /// What the gate says of a microbatch before anything is launched.

@@ -45,7 +45,7 @@
   "accrue::per_group{...}"
 #define ACCRUE_SAY_SLOT_NOT_OFFERED                                                                      \
   "accrue::accumulator: a policy asks for what this version does not offer: the slot veto stays empty; " \
-  "division is late, loss scale unscaled, non-finite skip_group, replicas one_replica"
+  "loss scale unscaled, non-finite skip_group, replicas one_replica"
 #define ACCRUE_SAY_BAD_NORMALIZATION                                                                              \
   "accrue::accumulator: the normalization policy does not satisfy accrue::normalization_policy: it needs a type " \
   "needs and count(microbatch_facts)"
@@ -62,6 +62,24 @@
 #define ACCRUE_SAY_BAD_SUMMATION                                                                   \
   "accrue::accumulator: the summation policy does not satisfy accrue::summation_policy: it needs " \
   "buffer_scalar<Parameter>, float or double, not narrower than the parameter, complex if and only if it is"
+#define ACCRUE_SAY_BAD_DIVISION                                                                                 \
+  "accrue::accumulator: the division policy does not satisfy accrue::division_policy: it needs keeps_sums and " \
+  "divided_by(weight)"
+#define ACCRUE_SAY_DIVISION_NEEDS_MEAN                                                                       \
+  "accrue::accumulator: accrue::early and accrue::running divide by the weight of the group, which the sum " \
+  "objective does not: keep accrue::late{}, or accrue::mean_objective{}"
+#define ACCRUE_SAY_EARLY_OF_OTHER_COUNT                                                                                \
+  "accrue::early: announce the count that the normalization divides by: accrue::tokens{n} for per_token, samples for " \
+  "per_sample, microbatches for per_microbatch, weight for weighted; with named terms one for each, in their order"
+#define ACCRUE_SAY_DIVIDED_AND_REJECTED                                                                              \
+  "accrue::accumulator: accrue::early and accrue::running divide by a weight that a rejected microbatch would take " \
+  "with it: keep accrue::late{} beside accrue::reject_microbatch"
+#define ACCRUE_SAY_RUNNING_IN_ANY_ORDER                                                                             \
+  "accrue::accumulator: a running division rounds the sums at every microbatch, so that their order matters: keep " \
+  "accrue::late{} or accrue::early{...} beside an order-independent summation"
+#define ACCRUE_SAY_OTHER_DIVISION                                                                                    \
+  "accrue::accumulator: change_division() takes another value of the division policy given at construction, of the " \
+  "same type: give accrue::early{...} there"
 #define ACCRUE_SAY_BAD_UPDATE                                                                                  \
   "accrue::accumulator: the update policy does not satisfy accrue::update_policy: it needs state_words() and " \
   "for_update<T>(n)"

@@ -13,13 +13,6 @@
 
 namespace accrue {
 
-/// Raw weighted sums are kept; one factor is applied at the end. The default division.
-struct late {
-  using fills = slot::division;
-  static constexpr std::string_view name = "late";
-  friend bool operator==(late const&, late const&) = default;
-};
-
 /// Gradients arrive as they are, not multiplied by a loss scale. The default.
 struct unscaled {
   using fills = slot::loss_scale;

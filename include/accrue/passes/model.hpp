@@ -74,6 +74,9 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     return answer;
   }
 
+  /// Multiplies the sums of the touched views, in their next pass.
+  void shrink(double factor) { tables_.touched().multiply(factor); }
+
   /// Begins a group.
   void forget_touched() { tables_.touched().forget(); }
 
