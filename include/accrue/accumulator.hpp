@@ -5,6 +5,7 @@
 #include <accrue/core/adopted.hpp>
 #include <accrue/core/contribution_check.hpp>
 #include <accrue/core/parameter_space.hpp>
+#include <accrue/core/terms_check.hpp>
 #include <accrue/pipeline.hpp>
 #include <accrue/recipe.hpp>
 #include <accrue/update_check.hpp>
@@ -69,8 +70,13 @@ class accumulator {
   template <class Contribution, class... Facts>
   void accumulate(Exec const& exec, Contribution const& gradient, Facts const&... facts) {
     using clip = typename recipe_type::clip_type;
-    if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
-                  clipped_alone_check<clip, Contribution>::passes() && clip_check<clip, buffers>::passes())
+    if constexpr (has_terms_v<typename recipe_type::normalization_type>) {
+      if constexpr (terms_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes())
+        stages_.add_terms(exec, gradient, facts...);
+    } else if constexpr (is_of_term_v<Contribution>) {
+      static_assert(has_terms_v<typename recipe_type::normalization_type>, ACCRUE_SAY_NO_TERMS);
+    } else if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
+                         clipped_alone_check<clip, Contribution>::passes() && clip_check<clip, buffers>::passes())
       stages_.add(exec, gradient, facts...);
   }
 
@@ -89,7 +95,8 @@ class accumulator {
   template <contribution Contribution, class... Facts>
   std::optional<Contribution> adopt(Exec const& exec, Contribution&& gradient, Facts const&... facts) {
     constexpr bool whole = is_contribution_v<Contribution> && !has_rows_v<Contribution>;
-    constexpr bool unseen = !is_on_microbatch_v<typename recipe_type::clip_type>;
+    constexpr bool unseen =
+        !is_on_microbatch_v<typename recipe_type::clip_type> && !has_terms_v<typename recipe_type::normalization_type>;
     static_assert(whole && unseen, ACCRUE_SAY_NOT_ADOPTED);
     if constexpr (whole && unseen &&
                   contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes()) {

@@ -34,12 +34,14 @@ class group_sums {
  public:
   using model_type = accrue::model<Exec, typename Recipe::summation_type, Set, holding::sets>;
 
-  group_sums(Exec const& exec, Set set, int state_words)
-      : model_(exec, std::move(set), state_words, holding::lent), scalars_(exec) {}
+  group_sums(Exec const& exec, Set set, int state_words, int further_sets = 0)
+      : model_(exec, std::move(set), state_words, holding::lent + further_sets), scalars_(exec) {}
 
   [[nodiscard]] model_type& model() { return model_; }
   [[nodiscard]] model_type const& model() const { return model_; }
   [[nodiscard]] device_scalars<Exec> const& scalars() const { return scalars_; }
+
+  [[nodiscard]] bool any_touched() const { return model_.any_touched(); }
 
   /// Checks a contribution; throws with nothing changed. Contributions of another type that are held go first.
   template <class Contribution>
@@ -141,7 +143,7 @@ class group_sums {
     model_.forget_touched();
   }
 
- private:
+ protected:
   template <class Contribution>
   void add_held(Exec const& exec, clip_type const& clip, norm_request const& wanted) {
     add_microbatches<Contribution>(exec, model_, scalars_, held_, microbatch_clip_of(clip), wanted);

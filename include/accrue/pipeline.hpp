@@ -6,6 +6,8 @@
 #include <accrue/group_sums.hpp>
 #include <accrue/ledger/group_book.hpp>
 #include <accrue/recipe.hpp>
+#include <accrue/term_microbatch.hpp>
+#include <accrue/term_sums.hpp>
 #include <accrue/update_check.hpp>
 #include <accrue/update_rules.hpp>
 
@@ -27,6 +29,9 @@ class pipeline {
   using objective = typename Recipe::objective_type;
   using normalization = typename Recipe::normalization_type;
   using division = typename Recipe::division_type;
+  static constexpr bool has_terms = has_terms_v<normalization>;
+  using group_type = open_group_under<normalization>;
+  using sums_type = std::conditional_t<has_terms, term_sums<Exec, Recipe, Set>, group_sums<Exec, Recipe, Set>>;
   using last_group = typename Recipe::last_group_type;
   using buffers = typename buffer_scalars<typename Recipe::summation_type, Set>::type;
   static constexpr bool in_float =
@@ -126,10 +131,30 @@ class pipeline {
     }
   }
 
+  /// Adds one microbatch of a recipe with named terms: gradients `of` terms and facts, whose types were checked.
+  template <class... Given>
+  void add_terms(Exec const& exec, Given const&... given) {
+    require_alive();
+    require_room();
+    auto next = group_;
+    term_microbatch<Recipe, sums_type, group_type> microbatch(exec, policies_, sums_, next, given...);
+    group_counts const totals = book_.totals().with(microbatch.facts(), microbatch.ignored());
+    bool const last = rules::given && (microbatch.facts().last || policies_.boundary.full(next.counts));
+    try {
+      microbatch.enter(exec, policies_, sums_, next, last, given...);
+    } catch (...) {  // of a producer: the sums may be written in part
+      discard();
+      throw;
+    }
+    group_ = next;
+    book_.totals().book_microbatch(totals);
+    book_.observers().microbatch_accumulated(group_.counts);
+  }
+
   handle update(Exec const& exec) {
     require_alive();
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
-    return close(exec, static_cast<double>(group_.weight));
+    return close(exec, weight());
   }
 
   /// Closes a full group like any other, and does with one that is not as the last-group policy says.
@@ -137,10 +162,10 @@ class pipeline {
     require_alive();
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
     if (full() || last_group::action == last_group_action::update) {
-      double weight = static_cast<double>(group_.weight);
+      double divided = weight();
       if constexpr (pads_weight<last_group>)
-        weight = policies_.last_group.padded_weight(weight, held(), policies_.boundary.microbatches());
-      return close(exec, weight);
+        divided = policies_.last_group.padded_weight(divided, held(), policies_.boundary.microbatches());
+      return close(exec, divided);
     }
     if (last_group::action == last_group_action::drop) return close_known(exec, outcome::dropped_last);
     if (last_group::action == last_group_action::refuse)
@@ -158,13 +183,13 @@ class pipeline {
 
   [[nodiscard]] gradient_summary measure(Exec const& exec) {
     require_alive();
-    return sums_.measure(exec, policies_.clip, divisor_so_far());
+    return look(exec, [&] { return sums_.measure(exec, policies_.clip, divisor_so_far()); });
   }
   template <std::size_t I>
   [[nodiscard]] auto snapshot(Exec const& exec) {
     require_alive();
     sums_.flush(exec, policies_.clip);
-    return snapshot_of<I>(sums_.model(), exec, divisor_so_far());
+    return look(exec, [&] { return snapshot_of<I>(sums_.model(), exec, divisor_so_far()); });
   }
 
  private:
@@ -197,14 +222,47 @@ class pipeline {
   }
 
   /// What the losses are divided by; and, of a group that weighs as much, what is left to divide the sums by.
-  [[nodiscard]] double divisor() const { return objective::divisor(static_cast<double>(group_.weight)); }
-  [[nodiscard]] double divisor_of_sums(double weight) const {
-    return objective::divisor(weight) / divided_by_already(group_.weight);
+  /// Of named terms each is divided by itself, and their sum by 1.
+  [[nodiscard]] double weight() const {
+    if constexpr (has_terms)
+      return 1.0;
+    else
+      return static_cast<double>(group_.weight);
   }
-
+  [[nodiscard]] double divisor() const {
+    if constexpr (has_terms)
+      return 1.0;
+    else
+      return objective::divisor(weight());
+  }
+  [[nodiscard]] double divisor_of_sums(double of) const {
+    if constexpr (has_terms)
+      return of;
+    else
+      return objective::divisor(of) / divided_by_already(group_.weight);
+  }
   /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
-  [[nodiscard]] double divisor_so_far() const {
-    return group_.contributed > 0 ? divisor_of_sums(static_cast<double>(group_.weight)) : 1.0;
+  [[nodiscard]] double divisor_so_far() const { return group_.contributed > 0 ? divisor_of_sums(weight()) : 1.0; }
+
+  [[nodiscard]] auto factors() const { return policies_.normalization.template factors<objective>(group_); }
+  /// Calls `what()` while the buffer is the whole of the open group.
+  template <class What>
+  [[nodiscard]] auto look(Exec const& exec, What const& what) {
+    if constexpr (has_terms)
+      return sums_.look_at_whole(exec, factors(), what);
+    else
+      return what();
+  }
+  /// Failure: `accrue::error` where a division was told that another weight would be there.
+  void check_weights() const {
+    if constexpr (!has_terms) {
+      check_weight(policies_.division, group_.weight, true);
+    } else if constexpr (!division::keeps_sums) {
+      [&]<std::size_t... T>(std::index_sequence<T...>) {
+        (policies_.division.template check<T>(group_.template term<T>().weight, true), ...);
+      }
+      (std::make_index_sequence<group_type::size>{});
+    }
   }
 
   template <class Contribution>
@@ -223,9 +281,10 @@ class pipeline {
 
   /// Finalizes and updates; `weight` is what the mean objective divides by.
   handle close(Exec const& exec, double weight) {
-    check_weight(policies_.division, group_.weight, true);
+    check_weights();
+    if constexpr (has_terms) group_.combine(factors());
     sums_.flush(exec, policies_.clip, sums_.norm_of_group(policies_.clip));
-    if (group_.contributed == 0 || !sums_.model().any_touched()) return close_known(exec, outcome::empty);
+    if (group_.contributed == 0 || !sums_.any_touched()) return close_known(exec, outcome::empty);
     book_.observers().group_closing(group_.counts);
     auto const clip = group_clip_of(policies_.clip);
     if constexpr (clip_check<typename Recipe::clip_type, buffers>::passes() &&
@@ -237,6 +296,7 @@ class pipeline {
   template <class Clip>
   handle attempt(Exec const& exec, double weight, Clip const& clip) {
     book_.make_room();
+    if constexpr (has_terms) sums_.fold(exec, policies_.clip, factors(), group_);
     sums_.settle_norm(exec, policies_.clip);
     norm_request const found = sums_.norm_of_group(policies_.clip);
     auto& model = sums_.model();
@@ -267,6 +327,7 @@ class pipeline {
     return done;
   }
   handle close_known(Exec const& exec, outcome known) {
+    if constexpr (has_terms) group_.combine(factors());
     record half = entry();
     if (group_.loss.on_device) half.loss.reset();  // nobody brings the device's half
     handle done = book_.close(exec, half, known);
@@ -279,6 +340,7 @@ class pipeline {
     record half;
     half.counts = group_.counts;
     half.weight = static_cast<double>(group_.weight);
+    if constexpr (has_terms) half.take_weights(group_.weights());
     if (group_.has_loss()) half.loss = group_.loss.on_host / divisor();
     return half;
   }
@@ -289,8 +351,8 @@ class pipeline {
 
   Recipe policies_;
   Exec exec_;
-  group_sums<Exec, Recipe, Set> sums_;
-  open_group<typename normalization::count_type> group_;
+  sums_type sums_;
+  group_type group_;
   group_book<Exec> book_;
 };
 

@@ -14,6 +14,7 @@
 #include <accrue/finalize/last_group.hpp>
 #include <accrue/finalize/normalization.hpp>
 #include <accrue/finalize/objective.hpp>
+#include <accrue/finalize/terms.hpp>
 #include <accrue/reduce/one_replica.hpp>
 #include <accrue/update/per_group.hpp>
 #include <accrue/update/update_policy.hpp>
@@ -55,6 +56,21 @@ struct asked_for {
   using update = given<slot::update, no_update>;
 };
 
+template <class T>
+concept normalizes_somehow = normalization_policy<T> || named_terms<T>;
+
+/// Whether a division that announces weights announces that of each normalization.
+template <class Division, class Normalization>
+inline constexpr bool announces_each = [] {
+  if constexpr (normalization_policy<Normalization>)
+    return announces_weights_of<Division, Normalization>;
+  else
+    return true;
+}();
+template <class Division, class... Tags, class... Normalizations>
+inline constexpr bool announces_each<Division, terms<named_term<Tags, Normalizations>...>> =
+    !named_terms<terms<named_term<Tags, Normalizations>...>> || announces_weights_of<Division, Normalizations...>;
+
 /// Says what is wrong with the division of a recipe, the first thing only.
 template <class Asked, class NonFinite>
 struct division_check {
@@ -69,8 +85,7 @@ struct division_check {
   static constexpr bool rejects = requires { requires NonFinite::rejects; };
   static constexpr bool ordered = !requires { requires summation::order_independent; };
   static constexpr bool rescales = divides && !is_early_v<division>;
-  static constexpr bool announced = !Asked::normalizes || !normalization_policy<typename Asked::normalization> ||
-                                    announces_weights_of<division, typename Asked::normalization>;
+  static constexpr bool announced = !Asked::normalizes || announces_each<division, typename Asked::normalization>;
 
   static constexpr bool good = satisfied && of_means && announced && !(divides && rejects) && !(rescales && !ordered);
 
@@ -80,6 +95,28 @@ struct division_check {
     static_assert(announced || !of_means, ACCRUE_SAY_EARLY_OF_OTHER_COUNT);
     static_assert(!(divides && rejects) || !announced || !of_means, ACCRUE_SAY_DIVIDED_AND_REJECTED);
     static_assert(!(rescales && !ordered) || rejects || !of_means, ACCRUE_SAY_RUNNING_IN_ANY_ORDER);
+    return true;
+  }
+};
+
+/// Says what does not go with the named terms of a recipe, the first thing only.
+template <class Asked, class NonFinite>
+struct terms_check_of_recipe {
+  static constexpr bool named = has_terms_v<typename Asked::normalization>;
+  static constexpr bool good = !named || named_terms<typename Asked::normalization>;
+  static constexpr bool apart = std::is_same_v<typename Asked::division, late>;
+  static constexpr bool whole =
+      std::is_same_v<typename Asked::holding, one_at_a_time> && !is_on_microbatch_v<typename Asked::clip> && !requires {
+    requires NonFinite::rejects;
+  };
+  static constexpr bool divided = apart || is_early_v<typename Asked::division>;
+  static constexpr bool plain = !apart || !requires { typename Asked::summation::template carry<float>; };
+
+  static constexpr bool passes() {
+    static_assert(good, ACCRUE_SAY_BAD_TERMS);
+    static_assert(whole || !named || !good, ACCRUE_SAY_TERMS_ADDED_WHOLE);
+    static_assert(divided || !named || !good || !whole, ACCRUE_SAY_TERMS_AND_RUNNING);
+    static_assert(plain || !named || !good || !whole || !divided, ACCRUE_SAY_TERMS_AND_CARRIED);
     return true;
   }
 };
@@ -118,7 +155,9 @@ struct recipe_check {
                     left_at<slot::non_finite, skip_group> && left_at<slot::replicas, one_replica>,
                 ACCRUE_SAY_SLOT_NOT_OFFERED);
 
-  static_assert(normalization_policy<typename asked::normalization>, ACCRUE_SAY_BAD_NORMALIZATION);
+  static_assert(normalizes_somehow<typename asked::normalization> || has_terms_v<typename asked::normalization>,
+                ACCRUE_SAY_BAD_NORMALIZATION);
+  static_assert(terms_check_of_recipe<asked, policy_for_t<slot::non_finite, skip_group, Policies...>>::passes());
   static_assert(objective_policy<typename asked::objective>, ACCRUE_SAY_BAD_OBJECTIVE);
   static_assert(boundary_policy<typename asked::boundary>, ACCRUE_SAY_BAD_BOUNDARY);
   static_assert(last_group_policy<typename asked::last_group>, ACCRUE_SAY_BAD_LAST_GROUP);
@@ -164,8 +203,9 @@ class recipe {
   static constexpr bool may_pad = requires(typename asked::boundary const& b) { b.microbatches(); };
 
  public:
-  using normalization_type = or_else<normalization_policy<typename asked::normalization> && once<slot::normalization>,
-                                     typename asked::normalization, per_microbatch>;
+  using normalization_type =
+      or_else<detail::normalizes_somehow<typename asked::normalization> && once<slot::normalization>,
+              typename asked::normalization, per_microbatch>;
   using objective_type =
       or_else<objective_policy<typename asked::objective>, typename asked::objective, mean_objective>;
   using boundary_type =

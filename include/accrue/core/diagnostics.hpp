@@ -62,6 +62,32 @@
 #define ACCRUE_SAY_BAD_SUMMATION                                                                   \
   "accrue::accumulator: the summation policy does not satisfy accrue::summation_policy: it needs " \
   "buffer_scalar<Parameter>, float or double, not narrower than the parameter, complex if and only if it is"
+#define ACCRUE_SAY_BAD_TERMS                                                                                     \
+  "accrue::terms: every argument is accrue::term<tag>(normalization, coefficient), with a tag of its own and a " \
+  "policy "                                                                                                      \
+  "such as accrue::per_token{}; there are at most 8"
+#define ACCRUE_SAY_TERMS_ADDED_WHOLE                                                                          \
+  "accrue::accumulator: named terms are added as they arrive, and clipped as one: leave out accrue::gather, " \
+  "accrue::on_microbatch and accrue::reject_microbatch"
+#define ACCRUE_SAY_TERMS_AND_RUNNING                                                                                   \
+  "accrue::accumulator: named terms are divided at the end, or with weights that are announced: keep accrue::late{}, " \
+  "or accrue::early{...} with one weight for each term"
+#define ACCRUE_SAY_TERMS_AND_CARRIED                                                                                  \
+  "accrue::accumulator: with late division every named term has plain sums of its own: sum with accrue::widened, or " \
+  "announce the weights with accrue::early{...}, which needs one buffer for all"
+#define ACCRUE_SAY_TERM_MISSING                                                                   \
+  "accrue: the recipe has named terms, and a gradient does not say which one is its: wrap it in " \
+  "accrue::of<tag>(...), "                                                                        \
+  "accrue::of<tag>(accrue::mean_gradient{...})"
+#define ACCRUE_SAY_UNKNOWN_TERM \
+  "accrue: accrue::of<tag> names a term that the recipe does not have: name its tag in accrue::terms(...)"
+#define ACCRUE_SAY_TERM_TWICE \
+  "accrue: accumulate() was given the same term twice: add its gradients up, or make two calls"
+#define ACCRUE_SAY_LOSS_OF_NO_TERM \
+  "accrue: a loss is that of a term: write it inside, accrue::of<tag>(gradient, accrue::mean_loss{...})"
+#define ACCRUE_SAY_NO_TERMS                                                                                          \
+  "accrue: accrue::of<tag> is for recipes with named terms: hand over the gradient itself, or give the accumulator " \
+  "accrue::terms(...)"
 #define ACCRUE_SAY_BAD_DIVISION                                                                                 \
   "accrue::accumulator: the division policy does not satisfy accrue::division_policy: it needs keeps_sums and " \
   "divided_by(weight)"
@@ -105,7 +131,7 @@
   "and lent"
 #define ACCRUE_SAY_NOT_ADOPTED                                                                                      \
   "accrue::accumulator: adopt() takes whole gradients, mean_gradient or sum_gradient without rows, and not beside " \
-  "accrue::on_microbatch, which looks at a gradient before it is added: call accumulate()"
+  "accrue::on_microbatch, which looks at a gradient before it is added, nor named terms: call accumulate()"
 #define ACCRUE_SAY_GATHER_OF_OTHER_NUMBER "accrue::gather<k>: k is 1, 2, 3 or 4"
 #define ACCRUE_SAY_HELD_AND_CLIPPED                                                                              \
   "accrue::accumulator: accrue::gather adds several microbatches together, accrue::on_microbatch clips each by " \
