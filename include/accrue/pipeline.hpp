@@ -142,8 +142,9 @@ class pipeline {
     bool const last = rules::given && (microbatch.facts().last || policies_.boundary.full(next.counts));
     try {
       microbatch.enter(exec, policies_, sums_, next, last, given...);
-    } catch (...) {  // of a producer: the sums may be written in part
+    } catch (...) {  // of a producer: the sums may be written in part, and other terms are in them
       discard();
+      sums_.forget();
       throw;
     }
     group_ = next;

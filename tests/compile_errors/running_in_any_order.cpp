@@ -4,7 +4,7 @@
 #include <accrue/accrue.hpp>
 
 struct exact : accrue::widened<double> {
-  static constexpr bool order_independent = true;
+  static constexpr bool in_any_order = true;
 };
 
 void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {
