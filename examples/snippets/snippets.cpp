@@ -247,6 +247,27 @@ void objective() {
   check(theta() == -4);  // under mean_objective: 4 / 8
 }
 
+void division() {
+  scalar const theta("theta"), gradient("gradient");
+  Kokkos::deep_copy(gradient, 1e30f);
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{},
+                            accrue::early{accrue::tokens{4000000000}}, accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{1000000000});
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{3000000000});
+  check(group.update() == accrue::outcome::applied);  // late: skipped, a float holds no 4e39
+  check(std::abs(theta() / -1e30f - 1.0f) < 1e-6f);
+
+  group.change_division(accrue::early{accrue::tokens{2000}});  // of the next group
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{1000});
+  try {
+    group.update();
+  } catch (accrue::error const& e) {
+    std::cout << e.what() << '\n';  // the group weighs 1000, and 2000 was announced
+  }
+  check(group.held() == accrue::microbatches{1});  // it is still open
+}
+
 void measure() {
   vector const theta("theta", 2), gradient("gradient", 2);
   gradient(0) = 6, gradient(1) = -8;
@@ -427,6 +448,7 @@ int main(int argc, char* argv[]) {
                     last_group,
                     normalization,
                     objective,
+                    division,
                     measure,
                     ledger,
                     record,

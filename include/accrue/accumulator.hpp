@@ -5,6 +5,7 @@
 #include <accrue/core/adopted.hpp>
 #include <accrue/core/contribution_check.hpp>
 #include <accrue/core/parameter_space.hpp>
+#include <accrue/core/terms_check.hpp>
 #include <accrue/pipeline.hpp>
 #include <accrue/recipe.hpp>
 #include <accrue/update_check.hpp>
@@ -69,9 +70,14 @@ class accumulator {
   template <class Contribution, class... Facts>
   void accumulate(Exec const& exec, Contribution const& gradient, Facts const&... facts) {
     using clip = typename recipe_type::clip_type;
-    if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
-                  looked_at_check<recipe_type::looks_first, Contribution>::passes() &&
-                  clip_check<clip, buffers>::passes())
+    if constexpr (has_terms_v<typename recipe_type::normalization_type>) {
+      if constexpr (terms_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes())
+        stages_.add_terms(exec, gradient, facts...);
+    } else if constexpr (is_of_term_v<Contribution>) {
+      static_assert(has_terms_v<typename recipe_type::normalization_type>, ACCRUE_SAY_NO_TERMS);
+    } else if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
+                         looked_at_check<recipe_type::looks_first, Contribution>::passes() &&
+                         clip_check<clip, buffers>::passes())
       stages_.add(exec, gradient, facts...);
   }
 
@@ -90,7 +96,7 @@ class accumulator {
   template <contribution Contribution, class... Facts>
   std::optional<Contribution> adopt(Exec const& exec, Contribution&& gradient, Facts const&... facts) {
     constexpr bool whole = is_contribution_v<Contribution> && !has_rows_v<Contribution>;
-    constexpr bool unseen = !recipe_type::looks_first;
+    constexpr bool unseen = !recipe_type::looks_first && !has_terms_v<typename recipe_type::normalization_type>;
     static_assert(whole && unseen, ACCRUE_SAY_NOT_ADOPTED);
     if constexpr (whole && unseen &&
                   contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes()) {
@@ -182,6 +188,16 @@ class accumulator {
                          !is_shared_scale_v<LossScale>;
     static_assert(own, ACCRUE_SAY_OTHER_LOSS_SCALE);
     if constexpr (own) stages_.change_loss_scale(other);
+  }
+
+  /// Takes another division of the same type, such as the weight of the next group with `accrue::early{...}`.
+  ///
+  /// Failure: `accrue::error` inside of a group.
+  template <class Division>
+  void change_division(Division const& division) {
+    constexpr bool same = std::is_same_v<Division, typename recipe_type::division_type>;
+    static_assert(same, ACCRUE_SAY_OTHER_DIVISION);
+    if constexpr (same) stages_.change_division(division);
   }
 
   /// Whether the boundary is reached: call `update()` before the next microbatch.

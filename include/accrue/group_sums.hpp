@@ -36,8 +36,8 @@ class group_sums {
  public:
   using model_type = accrue::model<Exec, typename Recipe::summation_type, Set, holding::sets>;
 
-  group_sums(Exec const& exec, Set set, int state_words)
-      : model_(exec, std::move(set), state_words, holding::lent, rejects), scalars_(exec) {}
+  group_sums(Exec const& exec, Set set, int state_words, int further_sets = 0)
+      : model_(exec, std::move(set), state_words, holding::lent + further_sets, rejects), scalars_(exec) {}
 
   /// Gradients are multiplied by this number, which lies on the device.
   void scaled_by(float const* loss_scale) { loss_scale_ = loss_scale; }
@@ -61,6 +61,8 @@ class group_sums {
   [[nodiscard]] model_type& model() { return model_; }
   [[nodiscard]] model_type const& model() const { return model_; }
   [[nodiscard]] device_scalars<Exec> const& scalars() const { return scalars_; }
+
+  [[nodiscard]] bool any_touched() const { return model_.any_touched(); }
 
   /// Checks a contribution; throws with nothing changed. Contributions of another type that are held go first.
   template <class Contribution>
@@ -91,6 +93,14 @@ class group_sums {
     measured_ = false;
     model_.adopt(by.product);
     return adopted_.exchange(gradient.given());
+  }
+
+  /// Multiplies everything that is in the group, on the way: sums in their next pass, held contributions in theirs.
+  void shrink(double factor) {
+    if (factor == 1.0) return;
+    measured_ = false;
+    held_.multiply(factor);
+    model_.shrink(factor);
   }
 
   /// Takes in the contribution that was checked last. With the `last` one of the group the norm is measured, if its
@@ -163,7 +173,7 @@ class group_sums {
     model_.forget_touched();
   }
 
- private:
+ protected:
   template <class Contribution>
   void add_held(Exec const& exec, clip_type const& clip, norm_request const& wanted) {
     auto const on_microbatch = microbatch_clip_of(clip);

@@ -22,15 +22,21 @@ class pipeline : public filling<Exec, Recipe, Set> {
   using base = filling<Exec, Recipe, Set>;
   using base::book_;
   using base::close_known;
+  using base::divided_by_already;
   using base::divisor;
   using base::entry;
+  using base::factors;
   using base::group_;
+  using base::has_terms;
   using base::policies_;
   using base::rejects;
   using base::require_alive;
   using base::scale_;
   using base::scales;
   using base::sums_;
+  using base::weight;
+  using typename base::division;
+  using typename base::group_type;
   using typename base::loss_scale;
   using typename base::objective;
   using typename base::rules;
@@ -54,7 +60,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
   handle update(Exec const& exec) {
     require_alive();
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
-    return close(exec, static_cast<double>(group_.weight));
+    return close(exec, weight());
   }
 
   /// Closes a full group like any other, and does with one that is not as the last-group policy says.
@@ -62,10 +68,10 @@ class pipeline : public filling<Exec, Recipe, Set> {
     require_alive();
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
     if (full() || last_group::action == last_group_action::update) {
-      double weight = static_cast<double>(group_.weight);
+      double divided = weight();
       if constexpr (pads_weight<last_group>)
-        weight = policies_.last_group.padded_weight(weight, held(), policies_.boundary.microbatches());
-      return close(exec, weight, pads_weight<last_group> && !full());
+        divided = policies_.last_group.padded_weight(divided, held(), policies_.boundary.microbatches());
+      return close(exec, divided, pads_weight<last_group> && !full());
     }
     if (last_group::action == last_group_action::drop) return close_known(exec, outcome::dropped_last);
     if (last_group::action == last_group_action::refuse)
@@ -79,14 +85,15 @@ class pipeline : public filling<Exec, Recipe, Set> {
   [[nodiscard]] gradient_summary measure(Exec const& exec) {
     require_alive();
     double const by = divisor_so_far(exec);
-    return sums_.measure(exec, policies_.clip, by);
+    return look(exec, [&] { return sums_.measure(exec, policies_.clip, by); });
   }
   template <std::size_t I>
   [[nodiscard]] auto snapshot(Exec const& exec) {
     require_alive();
     sums_.flush(exec, policies_.clip);
     sums_.settle_gate(exec);
-    return snapshot_of<I>(sums_.model(), exec, divisor_so_far(exec));
+    double const by = divisor_so_far(exec);
+    return look(exec, [&] { return snapshot_of<I>(sums_.model(), exec, by); });
   }
 
   // For accumulators that close together: each is prepared, then each is closed with the verdicts of the others.
@@ -94,8 +101,10 @@ class pipeline : public filling<Exec, Recipe, Set> {
   /// Whether there is something to update; all that is held is in the sums then.
   [[nodiscard]] bool prepare(Exec const& exec) {
     require_alive();
+    check_weights();
+    if constexpr (has_terms) group_.combine(factors());
     sums_.flush(exec, policies_.clip, sums_.norm_of_group(policies_.clip));
-    return group_.contributed > 0 && sums_.model().any_touched();
+    return group_.contributed > 0 && sums_.any_touched();
   }
   /// Failure: `accrue::error` where groups are open under the scale that do not close now.
   void require_scale_of([[maybe_unused]] int closing) const {
@@ -113,15 +122,15 @@ class pipeline : public filling<Exec, Recipe, Set> {
       return nullptr;
   }
   group_verdict const* give_verdict(Exec const& exec) {
-    sums_.settle_norm(exec, policies_.clip);
-    auto const decision = decision_of(exec, static_cast<double>(group_.weight), false, {});
+    settle(exec);
+    auto const decision = decision_of(exec, weight(), false, {});
     group_verdict* const to = &sums_.scalars().data()->verdict;
     launch_once("accrue::finalize::verdict", exec, note_verdict<decltype(decision)>{decision, to});
     return to;
   }
   handle close_with(Exec const& exec, companions const& together) {
     book_.observers().group_closing(group_.counts);
-    return attempt(exec, static_cast<double>(group_.weight), false, together);
+    return attempt(exec, weight(), false, together);
   }
   handle close_empty(Exec const& exec) {
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
@@ -135,9 +144,39 @@ class pipeline : public filling<Exec, Recipe, Set> {
   template <class, class, class>
   friend class restart_state;
 
+  /// Makes the buffer the whole sum, and brings its norm to where the decision looks for it.
+  void settle(Exec const& exec) {
+    if constexpr (has_terms) sums_.fold(exec, policies_.clip, factors(), group_);
+    sums_.settle_norm(exec, policies_.clip);
+  }
+  /// Calls `what()` while the buffer is the whole of the open group.
+  template <class What>
+  [[nodiscard]] auto look(Exec const& exec, What const& what) {
+    if constexpr (has_terms)
+      return sums_.look_at_whole(exec, factors(), what);
+    else
+      return what();
+  }
+  /// Failure: `accrue::error` where a division was told that another weight would be there.
+  void check_weights() const {
+    if constexpr (!has_terms) {
+      check_weight(policies_.division, group_.weight, true);
+    } else if constexpr (!division::keeps_sums) {
+      [&]<std::size_t... T>(std::index_sequence<T...>) {
+        (policies_.division.template check<T>(group_.template term<T>().weight, true), ...);
+      }
+      (std::make_index_sequence<group_type::size>{});
+    }
+  }
+  [[nodiscard]] double divisor_of_sums(double of) const {
+    if constexpr (has_terms)
+      return of;
+    else
+      return objective::divisor(of) / divided_by_already(group_.weight);
+  }
   /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
   [[nodiscard]] double divisor_so_far(Exec const& exec) {
-    double by = group_.contributed > 0 ? divisor() : 1.0;
+    double by = group_.contributed > 0 ? divisor_of_sums(weight()) : 1.0;
     if constexpr (rejects) {
       sums_.settle_gate(exec);
       gate_state const gate = sums_.scalars().read(exec, "accrue::finalize: read what was let through").gate;
@@ -149,12 +188,12 @@ class pipeline : public filling<Exec, Recipe, Set> {
     return by;
   }
 
-  /// Finalizes and updates; `weight` is what the mean objective divides by.
-  handle close(Exec const& exec, double weight, bool padded = false) {
+  /// Finalizes and updates; the mean objective divides by `divided`.
+  handle close(Exec const& exec, double divided, bool padded = false) {
     if (!prepare(exec)) return close_known(exec, outcome::empty);
     require_scale_of(1);
     book_.observers().group_closing(group_.counts);
-    handle done = attempt(exec, weight, padded, {});
+    handle done = attempt(exec, divided, padded, {});
     stop_where_asked();
     return done;
   }
@@ -163,22 +202,21 @@ class pipeline : public filling<Exec, Recipe, Set> {
     conditions_type when{scaling::get(policies_.loss_scale), policies_.veto};
     if constexpr (scales) when.scale = scale_.cell().data();
     group_counts const& n = group_.counts;
-    when.handed_over = {
-        0.0, 0.0, static_cast<double>(group_.weight), n.microbatches.value(), n.samples.value(), n.tokens.value()};
+    when.handed_over = {0.0, 0.0, weight(), n.microbatches.value(), n.samples.value(), n.tokens.value()};
     when.weighs = objective::own_is_mean;
     when.pads = padded;
     when.has_loss = group_.has_loss();
     if constexpr (rejects) when.gate = &sums_.scalars().data()->gate;
     return when;
   }
-  [[nodiscard]] auto decision_of(Exec const& exec, double weight, bool padded, companions const& together) {
+  [[nodiscard]] auto decision_of(Exec const& exec, double divided, bool padded, companions const& together) {
     norm_request const found = sums_.norm_of_group(policies_.clip);
     auto& model = sums_.model();
     auto const clip = group_clip_of(policies_.clip);
     decide<std::remove_const_t<decltype(clip)>, conditions_type> decision{
         found.total,
         found.order,
-        objective::divisor(weight),
+        divisor_of_sums(divided),
         clip,
         largest_number,
         book_.next_number(),
@@ -208,16 +246,16 @@ class pipeline : public filling<Exec, Recipe, Set> {
     return verdict.apply != 0 && policies_.veto(decision.when.found(verdict.norm, decision.loss()));
   }
 
-  handle attempt(Exec const& exec, double weight, bool padded, companions const& together) {
+  handle attempt(Exec const& exec, double divided, bool padded, companions const& together) {
     constexpr bool checked = clip_check<typename Recipe::clip_type, buffers>::passes() &&
                              rule_check<typename rules::device_rules, buffers>::passes();
     if constexpr (!checked) {
       return close_known(exec, outcome::empty);
     } else {
       book_.make_room();
-      sums_.settle_norm(exec, policies_.clip);
+      settle(exec);
       auto& model = sums_.model();
-      auto decision = decision_of(exec, weight, padded, together);
+      auto decision = decision_of(exec, divided, padded, together);
       if constexpr (veto::on_host) decision.when.vetoed = vetoed_on_host(exec, decision);
       model.apply(rules::label(policies_.update), exec, rules::on_device(policies_.update), decision.clip, decision,
                   sums_.norm_of_group(policies_.clip).workers_gone);

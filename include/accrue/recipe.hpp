@@ -10,11 +10,13 @@
 #include <accrue/core/slots.hpp>
 #include <accrue/finalize/clip_policy.hpp>
 #include <accrue/finalize/decide.hpp>
+#include <accrue/finalize/division.hpp>
 #include <accrue/finalize/last_group.hpp>
 #include <accrue/finalize/loss_scale.hpp>
 #include <accrue/finalize/non_finite.hpp>
 #include <accrue/finalize/normalization.hpp>
 #include <accrue/finalize/objective.hpp>
+#include <accrue/finalize/terms.hpp>
 #include <accrue/finalize/veto.hpp>
 #include <accrue/reduce/one_replica.hpp>
 #include <accrue/update/per_group.hpp>
@@ -47,6 +49,7 @@ struct asked_for {
   template <class Slot, class Fallback>
   using given = policy_for_t<Slot, Fallback, Policies...>;
 
+  static constexpr bool normalizes = times_filled<slot::normalization, Policies...> > 0;
   using normalization = given<slot::normalization, per_microbatch>;
   using objective = given<slot::objective, mean_objective>;
   using boundary = given<slot::boundary, user_closes>;
@@ -54,6 +57,7 @@ struct asked_for {
   using clip = given<slot::clip, no_clip>;
   using summation = given<slot::summation, accrue::widened<>>;
   using holding = given<slot::holding, one_at_a_time>;
+  using division = given<slot::division, late>;
   using loss_scale = given<slot::loss_scale, unscaled>;
   using non_finite = given<slot::non_finite, skip_group>;
   using veto = given<slot::veto, no_veto>;
@@ -61,6 +65,71 @@ struct asked_for {
 
   /// Somebody has to look at a microbatch by itself before it is added.
   static constexpr bool looks_first = is_on_microbatch_v<clip> || rejects_microbatches<non_finite>;
+};
+
+template <class T>
+concept normalizes_somehow = normalization_policy<T> || named_terms<T>;
+
+/// Whether a division that announces weights announces that of each normalization.
+template <class Division, class Normalization>
+inline constexpr bool announces_each = [] {
+  if constexpr (normalization_policy<Normalization>)
+    return announces_weights_of<Division, Normalization>;
+  else
+    return true;
+}();
+template <class Division, class... Tags, class... Normalizations>
+inline constexpr bool announces_each<Division, terms<named_term<Tags, Normalizations>...>> =
+    !named_terms<terms<named_term<Tags, Normalizations>...>> || announces_weights_of<Division, Normalizations...>;
+
+/// Says what is wrong with the division of a recipe, the first thing only.
+template <class Asked, class NonFinite>
+struct division_check {
+  using division = typename Asked::division;
+  using summation = typename Asked::summation;
+  static constexpr bool satisfied = division_policy<division>;
+  static constexpr bool divides = [] {
+    if constexpr (satisfied) return !division::keeps_sums;
+    return false;
+  }();
+  static constexpr bool of_means = !divides || !requires { requires !Asked::objective::own_is_mean; };
+  static constexpr bool rejects = requires { requires NonFinite::rejects; };
+  static constexpr bool ordered = !requires { requires summation::in_any_order; };
+  static constexpr bool rescales = divides && !is_early_v<division>;
+  static constexpr bool announced = !Asked::normalizes || announces_each<division, typename Asked::normalization>;
+
+  static constexpr bool good = satisfied && of_means && announced && !(divides && rejects) && !(rescales && !ordered);
+
+  static constexpr bool passes() {
+    static_assert(satisfied, ACCRUE_SAY_BAD_DIVISION);
+    static_assert(of_means, ACCRUE_SAY_DIVISION_NEEDS_MEAN);
+    static_assert(announced || !of_means, ACCRUE_SAY_EARLY_OF_OTHER_COUNT);
+    static_assert(!(divides && rejects) || !announced || !of_means, ACCRUE_SAY_DIVIDED_AND_REJECTED);
+    static_assert(!(rescales && !ordered) || rejects || !of_means, ACCRUE_SAY_RUNNING_IN_ANY_ORDER);
+    return true;
+  }
+};
+
+/// Says what does not go with the named terms of a recipe, the first thing only.
+template <class Asked, class NonFinite>
+struct terms_check_of_recipe {
+  static constexpr bool named = has_terms_v<typename Asked::normalization>;
+  static constexpr bool good = !named || named_terms<typename Asked::normalization>;
+  static constexpr bool apart = std::is_same_v<typename Asked::division, late>;
+  static constexpr bool whole =
+      std::is_same_v<typename Asked::holding, one_at_a_time> && !is_on_microbatch_v<typename Asked::clip> && !requires {
+    requires NonFinite::rejects;
+  };
+  static constexpr bool divided = apart || is_early_v<typename Asked::division>;
+  static constexpr bool plain = !apart || !requires { typename Asked::summation::template carry<float>; };
+
+  static constexpr bool passes() {
+    static_assert(good, ACCRUE_SAY_BAD_TERMS);
+    static_assert(whole || !named || !good, ACCRUE_SAY_TERMS_ADDED_WHOLE);
+    static_assert(divided || !named || !good || !whole, ACCRUE_SAY_TERMS_AND_RUNNING);
+    static_assert(plain || !named || !good || !whole || !divided, ACCRUE_SAY_TERMS_AND_CARRIED);
+    return true;
+  }
 };
 
 /// Says what is wrong with a recipe. A type of its own, because clang gives up a class at the first assertion that
@@ -73,7 +142,7 @@ struct recipe_check {
   template <class Slot, class Only>
   static constexpr bool left_at = std::is_same_v<policy_for_t<Slot, Only, Policies...>, Only>;
   static constexpr bool all_policies = (policy<Policies> && ...);
-  static constexpr bool normalizes = times_filled<slot::normalization, Policies...> > 0;
+  static constexpr bool normalizes = asked::normalizes;
   static constexpr bool pads = pads_weight<typename asked::last_group>;
 
   static constexpr bool has_views = (view_item<Policies> || ...);
@@ -94,15 +163,18 @@ struct recipe_check {
   static_assert(at_most_once<slot::update, Policies...>, ACCRUE_SAY_TWO_UPDATES);
   static_assert(at_most_once<slot::holding, Policies...>, ACCRUE_SAY_TWO_HOLDINGS);
   static_assert(at_most_once<slot::veto, Policies...>, ACCRUE_SAY_TWO_VETOES);
-  static_assert(left_at<slot::division, late> && left_at<slot::replicas, one_replica>, ACCRUE_SAY_SLOT_NOT_OFFERED);
+  static_assert(left_at<slot::replicas, one_replica>, ACCRUE_SAY_SLOT_NOT_OFFERED);
 
-  static_assert(normalization_policy<typename asked::normalization>, ACCRUE_SAY_BAD_NORMALIZATION);
+  static_assert(normalizes_somehow<typename asked::normalization> || has_terms_v<typename asked::normalization>,
+                ACCRUE_SAY_BAD_NORMALIZATION);
+  static_assert(terms_check_of_recipe<asked, policy_for_t<slot::non_finite, skip_group, Policies...>>::passes());
   static_assert(objective_policy<typename asked::objective>, ACCRUE_SAY_BAD_OBJECTIVE);
   static_assert(boundary_policy<typename asked::boundary>, ACCRUE_SAY_BAD_BOUNDARY);
   static_assert(last_group_policy<typename asked::last_group>, ACCRUE_SAY_BAD_LAST_GROUP);
   static_assert(clips_somewhere<typename asked::clip>, ACCRUE_SAY_BAD_CLIP);
   static_assert(summation_policy<typename asked::summation>, ACCRUE_SAY_BAD_SUMMATION);
   static_assert(holding_policy<typename asked::holding>, ACCRUE_SAY_BAD_HOLDING);
+  static_assert(division_check<asked, policy_for_t<slot::non_finite, skip_group, Policies...>>::passes());
   static_assert(loss_scale_policy<typename asked::loss_scale>, ACCRUE_SAY_BAD_LOSS_SCALE);
   static_assert(non_finite_policy<typename asked::non_finite>, ACCRUE_SAY_BAD_NON_FINITE);
   static_assert(veto_policy<typename asked::veto>, ACCRUE_SAY_BAD_VETO);
@@ -144,8 +216,9 @@ class recipe {
   static constexpr bool may_pad = requires(typename asked::boundary const& b) { b.microbatches(); };
 
  public:
-  using normalization_type = or_else<normalization_policy<typename asked::normalization> && once<slot::normalization>,
-                                     typename asked::normalization, per_microbatch>;
+  using normalization_type =
+      or_else<detail::normalizes_somehow<typename asked::normalization> && once<slot::normalization>,
+              typename asked::normalization, per_microbatch>;
   using objective_type =
       or_else<objective_policy<typename asked::objective>, typename asked::objective, mean_objective>;
   using boundary_type =
@@ -162,6 +235,10 @@ class recipe {
                                   typename asked::non_finite, skip_group>;
   using veto_type = or_else<veto_policy<typename asked::veto> && once<slot::veto>, typename asked::veto, no_veto>;
   static constexpr bool looks_first = asked::looks_first;  ///< at a microbatch by itself, before it is added
+  using division_type =
+      or_else<detail::division_check<asked, policy_for_t<slot::non_finite, skip_group, Policies...>>::good &&
+                  once<slot::division>,
+              typename asked::division, late>;
   using update_type =
       or_else<detail::updates_somehow<typename asked::update>, typename asked::update, detail::reported_update>;
 
@@ -173,6 +250,7 @@ class recipe {
         last_group(detail::pick<slot::last_group, last_group_type>(policies...)),
         clip(detail::pick<slot::clip, clip_type>(policies...)),
         summation(detail::pick<slot::summation, summation_type>(policies...)),
+        division(detail::pick<slot::division, division_type>(policies...)),
         loss_scale(detail::pick<slot::loss_scale, loss_scale_type>(policies...)),
         non_finite(detail::pick<slot::non_finite, non_finite_type>(policies...)),
         veto(detail::pick<slot::veto, veto_type>(policies...)),
@@ -217,7 +295,7 @@ class recipe {
   last_group_type last_group;
   clip_type clip;
   summation_type summation;
-  late division{};
+  division_type division;
   loss_scale_type loss_scale;
   non_finite_type non_finite;
   veto_type veto;

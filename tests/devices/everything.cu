@@ -91,6 +91,16 @@ void every_rule(exec const& instance, mixed const& m) {
   static_cast<void>(plain.update());
 }
 
+void divided(exec const& instance, mixed const& m) {
+  accrue::accumulator early(instance, accrue::parameters(m.a, m.c), accrue::per_token{}, accrue::keep_last{},
+                            accrue::early{tokens{2}}, accrue::sgd{});
+  run(early, instance, m, m.a, m.c);
+  early.change_division(accrue::early{tokens{4}});
+  accrue::accumulator running(instance, accrue::parameters(m.a, m.c), accrue::per_token{}, accrue::keep_last{},
+                              accrue::running{}, accrue::gather<2>{}, accrue::sgd{});
+  run(running, instance, m, m.a, m.c);
+}
+
 void held_and_lent(exec const& instance, mixed const& m) {
   accrue::accumulator group(instance, accrue::parameters(m.a, m.c, m.d), accrue::per_token{}, accrue::every{8},
                             accrue::drop_last{}, accrue::clip_by_global_norm{}, accrue::adamw{}, accrue::gather<4>{});

@@ -97,9 +97,10 @@ struct rescale {
   return sum;
 }
 
-/// The partial of the same values multiplied by `factor`, which is positive.
+/// The partial of the same values multiplied by `factor`.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION norm_partial times(norm_order order, norm_partial part, double factor) {
   if (factor == 1.0) return part;
+  factor = Kokkos::abs(factor);
   part.largest *= factor;
   if (part.sum == 0.0) return part;
   double const product = part.sum * order.power(factor);

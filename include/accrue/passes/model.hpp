@@ -93,6 +93,18 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     return answer;
   }
 
+  /// Multiplies the sums of the touched views, in their next pass.
+  void shrink(double factor) { tables_.touched().multiply(factor); }
+
+  /// Works on other sums, of which `other` knows, until they are exchanged again.
+  void exchange(gradient_tables<Exec, Sets>& other) { std::swap(tables_, other); }
+  /// For passes that are launched elsewhere: `launch(block, what measures there, gate)` for each scalar type.
+  template <class Launch>
+  void for_each_block(norm_request const& wanted, Launch const& launch) {
+    exit_gate const gate = wanted ? gate_of_launches<void>(wanted) : exit_gate{};
+    storage_.for_each_block([&](auto& each) { launch(each, measuring_of(each, wanted), gate); });
+  }
+
   /// Begins a group.
   void forget_touched() { tables_.touched().forget(); }
 
