@@ -41,7 +41,8 @@ template <class Recipe>
   return all;
 }
 
-/// The settings of a recipe that `change_boundary`, `change_loss_scale` and `change_rule` can change.
+/// The settings of a recipe that `change_boundary`, `change_loss_scale`, `change_division` and `change_rule` can
+/// change.
 template <class Recipe>
 struct changing_settings {
   Recipe& policies;
@@ -49,6 +50,7 @@ struct changing_settings {
   void state(Visit&& visit) {
     change_settings(policies.boundary, visit);
     change_settings(policies.loss_scale, visit);
+    change_settings(policies.division, visit);
     change_settings(policies.update, visit);
   }
 };
@@ -80,6 +82,7 @@ class restart_state {
   using stages_type = pipeline<Exec, Recipe, Set>;
   using sums_type = group_sums<Exec, Recipe, Set>;
   using rules = update_rules<typename Recipe::update_type, Set>;
+  static constexpr bool has_terms = has_terms_v<typename Recipe::normalization_type>;
   static constexpr bool scales = Recipe::loss_scale_type::scales;
   using model_part = model_state<Exec, typename sums_type::model_type>;
 
@@ -108,6 +111,7 @@ class restart_state {
     }
     out.section("ledger", stages_.book_.totals());
     model_part(stages_.sums_.model()).save(exec, out, parameters);
+    if constexpr (has_terms) save_terms(exec, out);
     out.end();
   }
 
@@ -124,6 +128,9 @@ class restart_state {
     in.section("recipe", fixed);
     model_part model(stages_.sums_.model());
     model.check(in, parameters);
+    std::vector<model_part> terms;
+    std::vector<norm_part> losses;
+    if constexpr (has_terms) check_terms(in, terms, losses);
     Recipe policies = stages_.policies_;
     detail::changing_settings<Recipe> settings{policies};
     in.section("settings", settings);
@@ -144,7 +151,7 @@ class restart_state {
     }
     in.section("ledger", book);
     in.require_all_read();
-    if (!group.plausible() || (model.any_touched() && group.contributed == 0))
+    if (!group.plausible() || (!has_terms && model.any_touched() && group.contributed == 0))
       refuse_damage({"section 'group' has numbers that no group has"});
     if (!book.plausible()) refuse_damage({"section 'ledger' has numbers that no ledger has"});
     device_book ring{};
@@ -153,6 +160,7 @@ class restart_state {
     static_cast<void>(stages_.book_.settled());  // observers see the groups before
     element_copy<Exec> const copy(exec, model.room());
     model.commit(copy);
+    if constexpr (has_terms) commit_terms(exec, copy, terms, losses);
     stages_.sums_.scalars().write(exec, &norm.scalars);
     stages_.sums_.note_measured(norm.measured);
     stages_.sums_.note_looked(looked);
@@ -162,6 +170,7 @@ class restart_state {
     stages_.book_.restore(exec, std::move(book), &ring);
     if constexpr (restored_policy<typename Recipe::boundary_type>) stages_.policies_.boundary = policies.boundary;
     if constexpr (restored_policy<typename Recipe::loss_scale_type>) stages_.policies_.loss_scale = policies.loss_scale;
+    if constexpr (restored_policy<typename Recipe::division_type>) stages_.policies_.division = policies.division;
     if constexpr (restored_policy<typename Recipe::update_type>) stages_.policies_.update = policies.update;
     copy.finish();
   }
@@ -176,6 +185,33 @@ class restart_state {
     }
   };
 
+  // Named terms: the sums of each but the first, and the losses of all that lie on the device.
+  [[nodiscard]] static std::string name_of_term(std::size_t term) { return " of term " + std::to_string(term); }
+  void save_terms(Exec const& exec, state_writer& out) {
+    auto& model = stages_.sums_.model();
+    stages_.sums_.for_each_further([&](std::size_t term) {
+      model_part part(model);
+      part.save_sums(element_copy<Exec>(exec, part.room()), out, name_of_term(term));
+    });
+    for (std::size_t t = 0; t < Recipe::normalization_type::size; ++t) {
+      norm_part part{false, stages_.sums_.losses(t).read(exec, "accrue::restart: read the loss of a term")};
+      out.section("loss" + name_of_term(t), part);
+    }
+  }
+  void check_terms(state_reader& in, std::vector<model_part>& terms, std::vector<norm_part>& losses) {
+    stages_.sums_.for_each_further([&](std::size_t term) {
+      terms.emplace_back(stages_.sums_.model());
+      terms.back().check_sums(in, name_of_term(term));
+    });
+    losses.resize(Recipe::normalization_type::size);
+    for (std::size_t t = 0; t < losses.size(); ++t) in.section("loss" + name_of_term(t), losses[t]);
+  }
+  void commit_terms(Exec const& exec, element_copy<Exec> const& copy, std::vector<model_part>& terms,
+                    std::vector<norm_part> const& losses) {
+    stages_.sums_.for_each_further([&](std::size_t term) { terms[term - 1].commit_sums(copy); });
+    for (std::size_t t = 0; t < losses.size(); ++t) stages_.sums_.losses(t).write(exec, &losses[t].scalars);
+  }
+
   static void check_parameters(state_reader& in, bool wanted) {
     bool there = false;
     in.section("parameters included", there);
@@ -189,6 +225,7 @@ class restart_state {
     try {
       accrue::validate(policies.boundary);
       accrue::validate(policies.loss_scale);
+      accrue::validate(policies.division);
       accrue::validate(policies.update);
       stages_.sums_.model().require_state(rules::state_words(policies.update));
     } catch (error const& refused) {

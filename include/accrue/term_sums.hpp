@@ -127,6 +127,16 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
     }
   }
 
+  /// Calls `visit(number)` once for each further term while the model works on its sums.
+  template <class Visit>
+  void for_each_further(Visit const& visit) {
+    for (std::size_t t = 0; t < further; ++t) {
+      this->model_.exchange(further_[t]);
+      visit(t + 1);
+      this->model_.exchange(further_[t]);
+    }
+  }
+
   /// Begins a group.
   void forget() {
     base::forget();

@@ -93,3 +93,44 @@ TEST_CASE("accumulators that share a loss scale come back one after the other, w
   CHECK_THROWS_WITH_AS(accrue::load(sixth, again), doctest::Contains("loss scale in the file is another"),
                        accrue::error);
 }
+
+namespace {
+struct first_term {};
+struct second_term {};
+}  // namespace
+
+TEST_CASE("named terms and a division that was changed come back in the middle of a group") {
+  auto const train = [](bool stops, auto division) {
+    auto const theta = make_view<double>({0, 0});
+    auto const make = [&] {
+      return accrue::accumulator(accrue::parameters(theta),
+                                 accrue::terms(accrue::term<first_term>(accrue::per_token{}),
+                                               accrue::term<second_term>(accrue::per_microbatch{}, 0.5)),
+                                 division, accrue::sgd{.learning_rate = 1.0});
+    };
+    auto group = make();
+    auto const add = [&](auto& to, double value) {
+      to.accumulate(
+          accrue::of<first_term>(accrue::mean_gradient{make_view<double>({value, 1})}),
+          accrue::of<second_term>(accrue::mean_gradient{make_view<double>({1, value})}, accrue::mean_loss{value}),
+          accrue::tokens{3});
+    };
+    add(group, 2);
+    std::stringstream file;
+    accrue::save(group, file);
+    auto resumed = make();
+    accrue::load(resumed, file);
+    auto& rest = stops ? resumed : group;
+    add(rest, 7);
+    CHECK(rest.update() == accrue::outcome::applied);
+    return values(theta);
+  };
+  std::vector<double> const expected{-(4.5 + 0.5), -(1 + 0.5 * 4.5)};
+  auto const early = accrue::early(accrue::tokens{6}, accrue::microbatches{2});
+  for (bool const stops : {false, true}) {
+    CHECK(train(stops, accrue::late{}) == expected);
+    auto const found = train(stops, early);
+    CHECK(found[0] == support::about<double>(expected[0]));
+    CHECK(found[1] == support::about<double>(expected[1]));
+  }
+}

@@ -51,6 +51,19 @@ struct open_terms {
     (std::index_sequence_for<Counts...>{});
   }
 
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(counts, contributed);
+    std::apply([&](auto&... each) { (visit(each), ...); }, terms);
+  }
+  /// Whether the numbers can have come about by adding.
+  [[nodiscard]] bool plausible() const {
+    std::int64_t const weighing = counts.microbatches.value() - counts.ignored_microbatches.value();
+    return contributed >= 0 && contributed <= weighing &&
+           std::apply([](auto const&... each) { return (each.plausible() && ...); }, terms);
+  }
+
   /// The loss is known only if every term that weighs has one.
   [[nodiscard]] bool has_loss() const {
     return contributed > 0 &&

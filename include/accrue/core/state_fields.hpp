@@ -3,6 +3,7 @@
 #define ACCRUE_CORE_STATE_FIELDS_HPP
 
 #include <accrue/core/error.hpp>
+#include <accrue/core/facts.hpp>
 #include <accrue/core/units.hpp>
 
 #include <cstddef>
@@ -81,6 +82,9 @@ class field_writer {
       detail::put_little(bytes_, __builtin_bit_cast(std::uint64_t, static_cast<double>(field)), 8);
     } else if constexpr (detail::is_count_v<plain>) {
       detail::put_little(bytes_, static_cast<std::uint64_t>(field.value()), 8);
+    } else if constexpr (std::is_same_v<plain, weight>) {
+      double const value = field.value();
+      (*this)(value);
     } else if constexpr (std::is_same_v<plain, std::optional<double>>) {
       bool const there = field.has_value();
       double const value = field.value_or(0.0);
@@ -128,6 +132,10 @@ class field_reader {
       field = static_cast<T>(__builtin_bit_cast(double, number(8)));
     } else if constexpr (detail::is_count_v<T>) {
       field = T(below(number(8), std::uint64_t{1} << 63));
+    } else if constexpr (std::is_same_v<T, weight>) {
+      double value = 0.0;
+      (*this)(value);
+      field = weight(value);
     } else if constexpr (std::is_same_v<T, std::optional<double>>) {
       bool there = false;
       double value = 0.0;

@@ -123,6 +123,10 @@ class early {
         },
         weights_);
   }
+  template <class Visit>
+  void change_settings(Visit&& visit) {
+    std::apply([&](auto&... each) { (visit(each), ...); }, weights_);
+  }
   friend bool operator==(early const&, early const&) = default;
 
  private:

@@ -123,7 +123,7 @@ struct add_chunk {
   bool takes_absent;  ///< this launch also measures the views that these microbatches do not touch
   measuring measured;
   exit_gate gate;
-  std::int32_t const* rejects;  ///< on the device: not 0 where these microbatches are left out; may be null
+  std::int32_t const* rejects = nullptr;  ///< on the device: not 0 where these microbatches are left out; may be null
 
   using element_weigh = std::remove_cvref_t<decltype(std::declval<Weigh const&>().resolve())>;
   struct known {

@@ -75,23 +75,40 @@ class model_state {
     out.begin("updates", counts.size());
     out.bytes(counts.data(), counts.size());
 
-    field_writer touched;
-    for (std::size_t v = 0; v < model_.directory().size(); ++v) {
-      touch each{model_.is_touched(v), model_.keep(v)};
-      touched(each);
-    }
-    out.begin("touched", touched.bytes().size());
-    out.bytes(touched.bytes().data(), touched.bytes().size());
-
     if (is_gated()) {
       state_bytes flags(model_.directory().size());
       copy.read(gate_run(), 1, flags.data());
       out.begin("gate", flags.size());
       out.bytes(flags.data(), flags.size());
     }
-    write(copy, out, "sums", sums(touches_now()));
+    save_sums(copy, out, "");
     write(copy, out, "rule state", rule_state());
     if (parameters) write(copy, out, "parameters", parameters_and_copies());
+  }
+
+  /// The sums alone, with what is touched: of a further term that the model works on now.
+  void save_sums(element_copy<Exec> const& copy, state_writer& out, std::string const& of) {
+    field_writer touched;
+    for (std::size_t v = 0; v < model_.directory().size(); ++v) {
+      touch each{model_.is_touched(v), model_.keep(v)};
+      touched(each);
+    }
+    out.begin("touched" + of, touched.bytes().size());
+    out.bytes(touched.bytes().data(), touched.bytes().size());
+    write(copy, out, "sums" + of, sums(touches_now()));
+  }
+  void check_sums(state_reader& in, std::string const& of) {
+    touched_.resize(model_.directory().size());
+    in.section("touched" + of, *this);
+    for (touch const& each : touched_)
+      if (!(each.keep > 0.0 && is_finite(each.keep)) || (!each.is && each.keep != 1.0))
+        refuse_damage({"section 'touched", of, "' has a weight that no group has"});
+    sums_ = in.bytes("sums" + of, bytes_of(sums(touched_)));
+  }
+  void commit_sums(element_copy<Exec> const& copy) {
+    for (std::size_t v = 0; v < touched_.size(); ++v)
+      if (touched_[v].is) model_.note_written(v, touched_[v].keep);
+    read(copy, sums_, sums(touched_));
   }
 
   /// Checks what a file has against this model, which it leaves alone.
@@ -100,13 +117,8 @@ class model_state {
     updates_ = in.bytes("updates", model_.directory().size() * 8);
     for (std::size_t at = 0; at < updates_.size(); at += 8)
       if ((updates_[at + 7] & 0x80U) != 0) refuse_damage({"section 'updates' has a negative number"});
-    touched_.resize(model_.directory().size());
-    in.section("touched", *this);
-    for (touch const& each : touched_)
-      if (!(each.keep > 0.0 && is_finite(each.keep)) || (!each.is && each.keep != 1.0))
-        refuse_damage({"section 'touched' has a weight that no group has"});
     if (is_gated()) gate_ = in.bytes("gate", model_.directory().size());
-    sums_ = in.bytes("sums", bytes_of(sums(touched_)));
+    check_sums(in, "");
     state_ = in.bytes("rule state", bytes_of(rule_state()));
     if (parameters) parameters_ = in.bytes("parameters", bytes_of(parameters_and_copies()));
   }
@@ -121,10 +133,8 @@ class model_state {
     model_.reclaim();
     swap_to_little_endian(updates_.data(), updates_.size(), 8);
     copy.write(updates_run(), 8, updates_.data());
-    for (std::size_t v = 0; v < touched_.size(); ++v)
-      if (touched_[v].is) model_.note_written(v, touched_[v].keep);
     if (is_gated()) copy.write(gate_run(), 1, gate_.data());
-    read(copy, sums_, sums(touched_));
+    commit_sums(copy);
     read(copy, state_, rule_state());
     if (!parameters_.empty()) read(copy, parameters_, parameters_and_copies());
   }
