@@ -147,7 +147,7 @@ class pipeline {
   template <std::size_t I>
   [[nodiscard]] auto snapshot(Exec const& exec) {
     require_alive();
-    sums_.flush(exec, policies_.clip);
+    sums_.settle(exec, policies_.clip);
     return snapshot_of<I>(sums_.model(), exec, divisor_so_far());
   }
 
