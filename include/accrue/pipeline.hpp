@@ -27,7 +27,8 @@ class pipeline {
   using objective = typename Recipe::objective_type;
   using normalization = typename Recipe::normalization_type;
   using last_group = typename Recipe::last_group_type;
-  using buffers = typename buffer_scalars<typename Recipe::summation_type, Set>::type;
+  using summation = typename Recipe::summation_type;
+  using buffers = typename buffer_scalars<summation, Set>::type;
   static constexpr bool in_float =
       buffers::template contains<float> || buffers::template contains<Kokkos::complex<float>>;
   static constexpr double largest_number =
@@ -90,6 +91,7 @@ class pipeline {
     (refuse_bad_loss(fact), ...);
     auto next = group_;
     next.add(facts, admitted.count, admitted.ignored);
+    refuse_too_many<summation>(next.contributed);
     group_counts const totals = book_.totals().with(facts, admitted.ignored);
 
     auto const enter = [&] {
@@ -206,7 +208,7 @@ class pipeline {
                                 largest_number,
                                 book_.next_number(),
                                 group_.loss.on_device ? &sums_.scalars().data()->loss : nullptr,
-                                group_.loss.on_host,
+                                static_cast<double>(group_.loss.on_host),
                                 divisor(),
                                 model.touched(exec),
                                 model.updates_of_view(),
@@ -238,7 +240,7 @@ class pipeline {
     record half;
     half.counts = group_.counts;
     half.weight = static_cast<double>(group_.weight);
-    if (group_.has_loss()) half.loss = group_.loss.on_host / divisor();
+    if (group_.has_loss()) half.loss = static_cast<double>(group_.loss.on_host) / divisor();
     return half;
   }
   void open_next() {
@@ -249,7 +251,7 @@ class pipeline {
   Recipe policies_;
   Exec exec_;
   group_sums<Exec, Recipe, Set> sums_;
-  open_group<typename normalization::count_type> group_;
+  open_group<typename normalization::count_type, total_of<summation>> group_;
   group_book<Exec> book_;
 };
 
