@@ -39,8 +39,10 @@ struct binned {
     auto const above = magnitude(x) >= capacity(sums[0]);
     if (detail::any_of(above)) {
       V moved[Bins];  // apart, so that the sums stay in registers
+      ACCRUE_UNROLLED
       for (int k = 0; k < Bins; ++k) moved[k] = sums[k];
       move_up(moved, bits<V>(above ? bits_of_anchor_for(x) : exponent_in(sums[0])));
+      ACCRUE_UNROLLED
       for (int k = 0; k < Bins; ++k) sums[k] = moved[k];
     }
     add_slices(sums, x);
@@ -48,12 +50,14 @@ struct binned {
   template <class V>
   KOKKOS_FORCEINLINE_FUNCTION static void merge(V (&sums)[Bins], V const (&others)[Bins]) {
     V own[Bins];
+    ACCRUE_UNROLLED
     for (int k = 0; k < Bins; ++k) own[k] = others[k];
     auto const mine = exponent_in(sums[0]), theirs = exponent_in(own[0]);
     auto const higher = theirs > mine ? theirs : mine;
     move_up(sums, higher);
     move_up(own, higher);
     V anchor = anchor_in(own[0]);
+    ACCRUE_UNROLLED
     for (int k = 0; k < Bins; ++k, anchor = next(anchor)) sums[k] = plus(sums[k], minus(own[k], anchor));
   }
   /// In a fixed order, from the highest bin; rounded to double.
@@ -115,17 +119,19 @@ struct binned {
   template <class V>
   KOKKOS_FORCEINLINE_FUNCTION static void anchors(V (&sums)[Bins], V const& first) {
     sums[0] = first;
+    ACCRUE_UNROLLED
     for (int k = 1; k < Bins; ++k) sums[k] = next(sums[k - 1]);
   }
+  /// What an addition to a bin's sum makes of it, on its anchor, is a slice of x: the multiple of the bin's unit that is
+  /// nearest. The last bit of x, far below, is set for that, so that there are no ties for the sum to decide.
   template <class V>
   KOKKOS_FORCEINLINE_FUNCTION static void add_slices(V (&sums)[Bins], V x) {
-    static_assert(rounds_as_written_v<double>, ACCRUE_SAY_REORDERED);
-    V anchor = anchor_in(sums[0]);
+    static_assert(rounds_as_written_v<V>, ACCRUE_SAY_REORDERED);
+    ACCRUE_UNROLLED
     for (int k = 0; k < Bins; ++k) {
-      V const slice = minus(plus(anchor, x), anchor);
-      sums[k] = plus(sums[k], slice);
-      x = minus(x, slice);
-      anchor = next(anchor);
+      V const before = sums[k];
+      sums[k] = plus(before, detail::from_bits<V>(detail::bits_in(x) | 1));
+      if (k + 1 < Bins) x = plus(x, minus(before, sums[k]));
     }
   }
   /// Bins from that of an anchor's exponent on, which is theirs or higher.
@@ -134,8 +140,10 @@ struct binned {
     bits<V> const from = exponent_in(sums[0]);
     V fresh[Bins];
     anchors(fresh, detail::from_bits<V>(to | half));
+    ACCRUE_UNROLLED
     for (int k = Bins - 1; k >= 0; --k) {
       V moved = fresh[k];
+      ACCRUE_UNROLLED
       for (int d = 0; d <= k; ++d) moved = to == from + d * bin ? sums[k - d] : moved;
       sums[k] = moved;
     }

@@ -20,36 +20,25 @@ struct compensated_sum;
 template <>
 struct compensated_sum<float> {
   using word = float;
-  using product = double;
   static constexpr int words = 1;
   static constexpr bool value_is_late = false;
 
-  template <class T, class Product>
-  KOKKOS_FORCEINLINE_FUNCTION static void begin(T& sum, T (&rest)[1], Product const& x) {
-    split(sum, rest, x);
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static void begin(T& sum, T (&rest)[1], T const& x) {
+    sum = rounded_to<float>(x);
+    rest[0] = x - sum;
   }
-  template <class T, class Product>
-  KOKKOS_FORCEINLINE_FUNCTION static void add(T& sum, T (&rest)[1], Product const& x) {
-    split(sum, rest, joined(sum, rest) + x);
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static void add(T& sum, T (&rest)[1], T const& x) {
+    begin(sum, rest, T(sum + rest[0] + x));
   }
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void merge(T& sum, T (&rest)[1], T const& other, T const (&others)[1]) {
-    split(sum, rest, joined(sum, rest) + joined(other, others));
+    add(sum, rest, T(other + others[0]));
   }
   template <class T>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static T value(T const& sum, T const (&)[1]) {
     return sum;
-  }
-
- private:
-  template <class T>
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static auto joined(T const& sum, T const (&rest)[1]) {
-    return real_as<double>(sum) + real_as<double>(rest[0]);
-  }
-  template <class T, class Wide>
-  KOKKOS_FORCEINLINE_FUNCTION static void split(T& sum, T (&rest)[1], Wide const& x) {
-    sum = real_as<float>(x);
-    rest[0] = real_as<float>(x - real_as<double>(sum));
   }
 };
 
@@ -57,7 +46,6 @@ struct compensated_sum<float> {
 template <>
 struct compensated_sum<double> {
   using word = double;
-  using product = double;
   static constexpr int words = 1;
   static constexpr bool value_is_late = false;
 
@@ -68,7 +56,7 @@ struct compensated_sum<double> {
   }
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void add(T& sum, T (&rest)[1], T const& x) {
-    static_assert(rounds_as_written_v<double>, ACCRUE_SAY_REORDERED);
+    static_assert(rounds_as_written_v<T>, ACCRUE_SAY_REORDERED);
     exact_sum<T> const grown(sum, rounded(x));
     exact_sum<T> const settled(grown.sum, plus(rest[0], grown.rest));
     sum = settled.sum;

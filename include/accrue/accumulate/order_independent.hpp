@@ -19,41 +19,28 @@ namespace accrue {
 template <class Real>
 struct order_independent_sum {
   using word = double;
-  using product = double;
   static constexpr int words = std::is_same_v<Real, double> ? 3 : 2;
   static constexpr bool value_is_late = true;
 
-  template <class T, class W>
-  KOKKOS_FORCEINLINE_FUNCTION static void begin(T&, W (&bins)[words], W const& x) {
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static void begin(T&, T (&bins)[words], T const& x) {
     by_register(bins, [](auto& own, auto const& by) { binned<words>::begin(own, by); }, rounded(x));
   }
-  template <class T, class W>
-  KOKKOS_FORCEINLINE_FUNCTION static void add(T&, W (&bins)[words], W const& x) {
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static void add(T&, T (&bins)[words], T const& x) {
     by_register(bins, [](auto& own, auto const& by) { binned<words>::add(own, by); }, rounded(x));
   }
-  template <class T, class W>
-  KOKKOS_FORCEINLINE_FUNCTION static void merge(T&, W (&bins)[words], T const&, W const (&others)[words]) {
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static void merge(T&, T (&bins)[words], T const&, T const (&others)[words]) {
     binned<words>::merge(bins, others);
   }
-  template <class T, class W>
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static T value(T const&, W const (&bins)[words]) {
-#if ACCRUE_HAS_LANES
-    if constexpr (is_lanes_v<W>) {
-      using native = typename W::native;
-      if constexpr (words == 2) {
-        return lanes_as<Real>(W::map([](native a, native b) ACCRUE_ALWAYS_INLINE {
-          native const own[2] = {a, b};
-          return binned<2>::value(own);
-        }, bins[0], bins[1]));
-      } else {
-        return lanes_as<Real>(W::map([](native a, native b, native c) ACCRUE_ALWAYS_INLINE {
-          native const own[3] = {a, b, c};
-          return binned<3>::value(own);
-        }, bins[0], bins[1], bins[2]));
-      }
-    } else
-#endif
-      return static_cast<T>(binned<words>::value(bins));
+  template <class T>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static T value(T const&, T const (&bins)[words]) {
+    T sum(0.0), own[words];
+    ACCRUE_UNROLLED
+    for (int k = 0; k < words; ++k) own[k] = bins[k];
+    by_register(own, [](auto& each, auto const&) { each[0] = binned<words>::value(each); }, sum);
+    return rounded_to<Real>(own[0]);
   }
 
  private:
@@ -74,8 +61,10 @@ struct order_independent_sum {
   template <std::size_t R, class W, class What>
   ACCRUE_ALWAYS_INLINE static void in_register(W (&bins)[words], What const& what, W const& x) {
     typename W::native own[words];
+    ACCRUE_UNROLLED
     for (int k = 0; k < words; ++k) own[k] = bins[k].part[R];
     what(own, x.part[R]);
+    ACCRUE_UNROLLED
     for (int k = 0; k < words; ++k) bins[k].part[R] = own[k];
   }
 #endif

@@ -29,26 +29,36 @@ struct sums_of_view {
         words(carried.first + parts * carried.placements[number].begin),
         words_apart(parts * carried.words_apart) {}
 
-  /// Loads, or stores, what is carried of the number at `i`.
-  KOKKOS_FORCEINLINE_FUNCTION void load(std::int64_t i, word (&own)[Carry::words]) const {
-    for (int k = 0; k < Carry::words; ++k) own[k] = words[k * words_apart + i];
+  // At the number `i`: what is carried of it, and its sum.
+  KOKKOS_FORCEINLINE_FUNCTION void load(std::int64_t i, double (&own)[Carry::words]) const {
+    ACCRUE_UNROLLED
+    for (int k = 0; k < Carry::words; ++k) own[k] = static_cast<double>(words[k * words_apart + i]);
   }
-  KOKKOS_FORCEINLINE_FUNCTION void store(std::int64_t i, word const (&own)[Carry::words]) const {
-    for (int k = 0; k < Carry::words; ++k) words[k * words_apart + i] = own[k];
+  KOKKOS_FORCEINLINE_FUNCTION void store(std::int64_t i, double const (&own)[Carry::words]) const {
+    ACCRUE_UNROLLED
+    for (int k = 0; k < Carry::words; ++k) words[k * words_apart + i] = static_cast<word>(own[k]);
   }
+  KOKKOS_FORCEINLINE_FUNCTION void store_sum(std::int64_t i, double sum) const { sums[i] = static_cast<real>(sum); }
 #if ACCRUE_HAS_LANES
-  ACCRUE_ALWAYS_INLINE void load(std::int64_t i, lanes<word> (&own)[Carry::words]) const {
-    for (int k = 0; k < Carry::words; ++k) own[k] = load_lanes(words + k * words_apart + i);
+  ACCRUE_ALWAYS_INLINE void load(std::int64_t i, lanes<double> (&own)[Carry::words]) const {
+    ACCRUE_UNROLLED
+    for (int k = 0; k < Carry::words; ++k) own[k] = load_wide(words + k * words_apart + i);
   }
-  ACCRUE_ALWAYS_INLINE void store(std::int64_t i, lanes<word> const (&own)[Carry::words], bool streams) const {
-    for (int k = 0; k < Carry::words; ++k) put(own[k], words + k * words_apart + i, streams);
+  ACCRUE_ALWAYS_INLINE void store(std::int64_t i, lanes<double> const (&own)[Carry::words], bool past_caches) const {
+    ACCRUE_UNROLLED
+    for (int k = 0; k < Carry::words; ++k) put(own[k], words + k * words_apart + i, past_caches);
   }
+  ACCRUE_ALWAYS_INLINE void store_sum(std::int64_t i, lanes<double> const& sum, bool past_caches) const {
+    put(sum, sums + i, past_caches);
+  }
+
+ private:
   template <class Real>
-  ACCRUE_ALWAYS_INLINE static void put(lanes<Real> const& x, Real* to, bool streams) {
-    if (streams)
-      stream_lanes(x, to);
+  ACCRUE_ALWAYS_INLINE static void put(lanes<double> const& x, Real* to, bool past_caches) {
+    if (past_caches)
+      stream_lanes(lanes_as<Real>(x), to);
     else
-      store_lanes(x, to);
+      store_rounded(x, to);
   }
 #endif
 };
@@ -57,64 +67,78 @@ struct sums_of_view {
 /// begins both.
 template <class G, class B, class Weigh, int Sets, class Carry>
 struct carried_element {
-  using product = product_scalar_of<Carry, B>;
+  using product = std::conditional_t<is_complex_v<B>, Kokkos::complex<double>, double>;
   static constexpr std::int64_t parts = is_complex_v<B> ? 2 : 1;
+  /// Squares of floats are exact in double, so that their sum has the bits that another walk finds.
+  static constexpr bool measurable = std::is_same_v<B, float>;
+  static constexpr bool carries = measurable;
 
   sums_of_view<B, Carry> to;
   bool overwrites;
-  bool streams;  ///< see add_chunk
+  bool far;      ///< all of it leaves the caches before the next pass: what is not read here goes past them
   bool settles;  ///< the value is needed in the buffer, and would not be there
+  bool measures;
   int count;
   Weigh weigh[Sets];
   G const* others[Sets];  ///< from the second on; the first is what is walked over
+  square_sum squares{};
 
-  KOKKOS_FUNCTION void operator()(std::int64_t i, G const& gradient) const {
+  KOKKOS_FUNCTION void operator()(std::int64_t i, G const& gradient) {
     for (std::int64_t part = 0; part < parts; ++part) {
       std::int64_t const at = parts * i + part;
-      real_t<B> sum{};
-      typename Carry::word own[Carry::words];
-      typename Carry::product const first = part_of(weigh[0](product(widen(gradient))), part);
+      double sum = 0.0;
+      double own[Carry::words];
+      double const first = part_of(weigh[0](product(widen(gradient))), part);
       if (overwrites) {
         Carry::begin(sum, own, first);
       } else {
-        if constexpr (!Carry::value_is_late) sum = to.sums[at];
+        if constexpr (!Carry::value_is_late) sum = static_cast<double>(to.sums[at]);
         to.load(at, own);
         Carry::add(sum, own, first);
       }
       for (int j = 1; j < Sets && j < count; ++j) {
-        typename Carry::product const next = part_of(weigh[j](product(widen(others[j][i]))), part);
-        Carry::add(sum, own, next);
+        Carry::add(sum, own, part_of(weigh[j](product(widen(others[j][i]))), part));
       }
       to.store(at, own);
-      if (!Carry::value_is_late || settles) to.sums[at] = Carry::value(sum, own);
+      if (Carry::value_is_late && !settles) continue;
+      sum = Carry::value(sum, own);
+      to.store_sum(at, sum);
+      if constexpr (measurable) {
+        if (measures) squares.add(sum);
+      }
     }
   }
 
 #if ACCRUE_HAS_LANES
-  ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t i, G const* gradient) const
+  ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t i, G const* gradient)
       requires(lane_scalar<G>&& lane_scalar<B>&& weighs_lanes<Weigh, product>) {
-    lanes<B> sum(B{});
-    lanes<typename Carry::word> own[Carry::words];
-    lanes<product> const first = weigh[0](lanes_as<product>(load_lanes(gradient)));
+    lanes<double> sum(0.0);
+    lanes<double> own[Carry::words];
+    lanes<double> const first = weigh[0](load_wide(gradient));
     if (overwrites) {
       Carry::begin(sum, own, first);
     } else {
-      if constexpr (!Carry::value_is_late) sum = load_lanes(to.sums + i);
+      if constexpr (!Carry::value_is_late) sum = load_wide(to.sums + i);
       to.load(i, own);
       Carry::add(sum, own, first);
     }
     for (int j = 1; j < Sets && j < count; ++j) {
-      lanes<product> const next = weigh[j](lanes_as<product>(load_lanes(others[j] + i)));
+      lanes<double> const next = weigh[j](load_wide(others[j] + i));
       Carry::add(sum, own, next);
     }
-    to.store(i, own, streams);
-    if (!Carry::value_is_late || settles) to.put(Carry::value(sum, own), to.sums + i, streams);
+    to.store(i, own, far && overwrites);
+    if (Carry::value_is_late && !settles) return;
+    sum = Carry::value(sum, own);
+    to.store_sum(i, sum, far && (Carry::value_is_late ? measures : overwrites));
+    if constexpr (measurable) {
+      if (measures) squares.add(sum);
+    }
   }
 #endif
 
  private:
   template <class T>
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static auto part_of(T const& x, [[maybe_unused]] std::int64_t part) {
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static double part_of(T const& x, [[maybe_unused]] std::int64_t part) {
     if constexpr (is_complex_v<T>)
       return part == 0 ? x.real() : x.imag();
     else
@@ -130,24 +154,23 @@ struct settle_element {
   KOKKOS_FUNCTION void operator()(std::int64_t i, B&) const {
     constexpr std::int64_t parts = sums_of_view<B, Carry>::parts;
     for (std::int64_t at = parts * i; at < parts * (i + 1); ++at) {
-      typename Carry::word own[Carry::words];
+      double own[Carry::words];
       from.load(at, own);
-      from.sums[at] = Carry::value(real_t<B>{}, own);
+      from.store_sum(at, Carry::value(0.0, own));
     }
   }
 #if ACCRUE_HAS_LANES
   ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t i, B*) const requires(lane_scalar<B>) {
-    lanes<typename Carry::word> own[Carry::words];
+    lanes<double> own[Carry::words];
     from.load(i, own);
-    from.put(Carry::value(lanes<B>(B{}), own), from.sums + i, false);
+    from.store_sum(i, Carry::value(lanes<double>(0.0), own), false);
   }
 #endif
 };
 
 /// Adds as `Addition` does, an `add_chunk`, beside what the summation carries; the products are those of its weighing.
 ///
-/// The norm is measured over the finished sums, while they are in the cache: its bits are the same whatever was added
-/// last.
+/// Guarantee: the norm has the bits that a walk over the finished sums gives, whatever was added last.
 template <class Addition, class Carry>
 struct add_carried_chunk;
 
@@ -161,7 +184,6 @@ struct add_carried_chunk<add_chunk<G, B, Weigh, Sets>, Carry> : add_chunk<G, B, 
   template <class Worker>
   KOKKOS_FUNCTION void operator()(known const& by, std::int64_t c, Worker worker) const {
     chunk const part = this->chunks[c];
-    bool const measures = this->measured.asked();
     bool absent = true, together = true;
     int present = 0;
     int sets[Sets];
@@ -172,48 +194,61 @@ struct add_carried_chunk<add_chunk<G, B, Weigh, Sets>, Carry> : add_chunk<G, B, 
       sets[present++] = j;
       together = together && view.contiguous();
     }
-    bool overwrites = first_touch::all == this->first ||
+    bool const asked = this->measured.asked();
+    bool overwrites = this->first == first_touch::all ||
                       (this->first == first_touch::some && this->touched[part.view] == 0);
-    int const at_once = together ? present : 1;
-    for (int j = 0; j < present; j += at_once) {  // sets that are not contiguous while the chunk is in the cache
-      add(by, part, sets + j, at_once, overwrites, worker);
-      overwrites = false;
+    norm_partial share;
+    if (present > 0 && together) {
+      share = add(by, part, sets, present, overwrites, asked, worker);
+    } else if (present > 0) {  // one after the other while the chunk is in the cache
+      for (int j = 0; j < present; ++j, overwrites = false)
+        share = add(by, part, sets + j, 1, overwrites, asked && j + 1 == present, worker);
+    } else if (asked && this->takes_absent && absent) {
+      if (this->touched[part.view] != 0) share = settle(part, worker);
+    } else {
+      return;
     }
-    if (present > 0) {
-      if (measures) this->measured.put(c, this->measured.template share<B>(sum(part), part, worker), worker);
-    } else if (measures && this->takes_absent && absent) {
-      norm_partial share;
-      if (this->touched[part.view] != 0) {
-        if constexpr (Carry::value_is_late)
-          walk<B>(sum(part), part, worker, settle_element<B, Carry>{{carried, sum(part), part.view}});
-        share = this->measured.template share<B>(sum(part), part, worker);
-      }
-      this->measured.put(c, share, worker);
-    }
+    if (asked) this->measured.put(c, share, worker);
   }
 
  private:
   [[nodiscard]] KOKKOS_FUNCTION strided const& sum(chunk const& part) const { return this->sums[part.view]; }
 
   template <class Worker>
-  KOKKOS_FUNCTION void add(known const& by, chunk const& part, int const* sets, int present, bool overwrites,
-                           Worker worker) const {
-    bool const past_caches = Worker::alone && overwrites && this->streams;
+  [[nodiscard]] KOKKOS_FUNCTION norm_partial settle(chunk const& part, Worker worker) const {
+    if constexpr (Carry::value_is_late)
+      walk<B>(sum(part), part, worker, settle_element<B, Carry>{{carried, sum(part), part.view}});
+    return this->measured.template share<B>(sum(part), part, worker);
+  }
+
+  template <class Worker>
+  [[nodiscard]] KOKKOS_FUNCTION norm_partial add(known const& by, chunk const& part, int const* sets, int present,
+                                                 bool overwrites, bool measures, Worker worker) const {
+    using visit_type = carried_element<G, B, typename plain::element_weigh, Sets, Carry>;
+    strided const& view = this->gradients[sets[0]][part.view];
+    constexpr bool as_measured = visit_type::measurable && (!Worker::alone || visits_lanes<visit_type, G const>);
+    bool const fused = as_measured && measures && this->measured.by_squares() && view.contiguous();
+    bool const far = Worker::alone && this->streams;
     auto const visit = [&]<int... J>(std::integer_sequence<int, J...>) {
-      return carried_element<G, B, typename plain::element_weigh, Sets, Carry>{
-          {carried, sum(part), part.view},
-          overwrites,
-          past_caches,
-          this->measured.asked(),
-          present,
-          {by.weigh[sets[J < present ? J : 0]]...},
-          {static_cast<G const*>(this->gradients[sets[J < present ? J : 0]][part.view].data)...}};
+      return visit_type{{carried, sum(part), part.view},
+                        overwrites,
+                        far,
+                        measures,
+                        fused,
+                        present,
+                        {by.weigh[sets[J < present ? J : 0]]...},
+                        {static_cast<G const*>(this->gradients[sets[J < present ? J : 0]][part.view].data)...}};
     }
     (std::make_integer_sequence<int, Sets>{});
-    walk<G const>(this->gradients[sets[0]][part.view], part, worker, visit);
+
+    double const squares = walk<G const>(view, part, worker, visit).squares.total();
 #if ACCRUE_HAS_LANES
-    if (past_caches) fence_streams();
+    if (far && (overwrites || fused)) fence_streams();
 #endif
+    if (!measures) return {};
+    if (!fused) return this->measured.template share<B>(sum(part), part, worker);
+    return squares_hold<B>(squares) ? norm_partial{squares}
+                                    : this->measured.template thorough_share<B>(sum(part), part, worker);
   }
 };
 
