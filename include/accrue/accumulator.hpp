@@ -35,7 +35,10 @@ class accumulator {
   using rules = update_rules<typename recipe_type::update_type, set_type>;
   using last_group = typename recipe_type::last_group_type;
   using holding = typename recipe_type::holding_type;
-  using buffers = typename buffer_scalars<typename recipe_type::summation_type, set_type>::type;
+  using summation = typename recipe_type::summation_type;
+  using buffers = typename buffer_scalars<summation, set_type>::type;
+  using seen_by_clip = std::conditional_t<is_on_microbatch_v<typename recipe_type::clip_type>,
+                                          typename product_scalars<summation, set_type>::type, buffers>;
 
   static_assert(is_parameter_set_v<Set> || (view_item<Policies> || ...), ACCRUE_SAY_NOT_PARAMETERS);
   static_assert(reachable_by<Exec, Set>, ACCRUE_SAY_UNREACHABLE_PARAMETER);
@@ -77,7 +80,7 @@ class accumulator {
       static_assert(has_terms_v<typename recipe_type::normalization_type>, ACCRUE_SAY_NO_TERMS);
     } else if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
                          looked_at_check<recipe_type::looks_first, Contribution>::passes() &&
-                         clip_check<clip, buffers>::passes())
+                         carried_check<summation, Contribution>::passes() && clip_check<clip, seen_by_clip>::passes())
       stages_.add(exec, gradient, facts...);
   }
 
@@ -97,8 +100,10 @@ class accumulator {
   std::optional<Contribution> adopt(Exec const& exec, Contribution&& gradient, Facts const&... facts) {
     constexpr bool whole = is_contribution_v<Contribution> && !has_rows_v<Contribution>;
     constexpr bool unseen = !recipe_type::looks_first && !has_terms_v<typename recipe_type::normalization_type>;
+    constexpr bool kept_whole = !carries_v<summation>;
     static_assert(whole && unseen, ACCRUE_SAY_NOT_ADOPTED);
-    if constexpr (whole && unseen &&
+    static_assert(kept_whole || !whole || !unseen, ACCRUE_SAY_ADOPTED_AND_CARRIED);
+    if constexpr (whole && unseen && kept_whole &&
                   contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes()) {
       adopted<Contribution> given(std::forward<Contribution>(gradient));
       try {

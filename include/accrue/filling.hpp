@@ -31,7 +31,7 @@ class filling {
   using normalization = typename Recipe::normalization_type;
   using division = typename Recipe::division_type;
   static constexpr bool has_terms = has_terms_v<normalization>;
-  using group_type = open_group_under<normalization>;
+  using group_type = open_group_under<normalization, total_of<typename Recipe::summation_type>>;
   using sums_type = std::conditional_t<has_terms, term_sums<Exec, Recipe, Set>, group_sums<Exec, Recipe, Set>>;
   using loss_scale = typename Recipe::loss_scale_type;
   using scaling = detail::scaling_of<loss_scale>;
@@ -119,7 +119,8 @@ class filling {
     (refuse_bad_loss(fact), ...);
     auto next = group_;
     next.add(facts, admitted.count, admitted.ignored);
-    double const shrink = divide(admitted.by, next.weight);
+    refuse_too_many<typename Recipe::summation_type>(next.contributed);
+    double const shrink = divide(admitted.by, next.total());
     group_counts const totals = book_.totals().with(facts, admitted.ignored);
 
     auto const enter = [&] {
@@ -217,7 +218,7 @@ class filling {
     half.counts = group_.counts;
     half.weight = static_cast<double>(group_.weight);
     if constexpr (has_terms) half.take_weights(group_.weights());
-    if (group_.has_loss()) half.loss = group_.loss.on_host / divisor();
+    if (group_.has_loss()) half.loss = static_cast<double>(group_.loss.on_host) / divisor();
     return half;
   }
   void open_next() {
@@ -260,7 +261,7 @@ class filling {
       check_weight(policies_.division, weight, false);
       double const divisor = divided_by_already(weight);
       by = by.over(divisor);
-      return group_.contributed > 0 ? divided_by_already(group_.weight) / divisor : 1.0;
+      return group_.contributed > 0 ? divided_by_already(group_.total()) / divisor : 1.0;
     }
   }
   void require_room() const {

@@ -32,6 +32,8 @@ class group_sums {
 
   /// Nobody has to look at a microbatch by itself before it is added.
   static constexpr bool plain = !is_on_microbatch_v<clip_type> && !rejects;
+  /// The sums are all there is to know, so that gradients may become sums where they lie.
+  static constexpr bool uncarried = !carries_v<typename Recipe::summation_type>;
 
  public:
   using model_type = accrue::model<Exec, typename Recipe::summation_type, Set, holding::sets>;
@@ -70,11 +72,11 @@ class group_sums {
     constexpr bool at_once = is_written_v<Contribution> || has_rows_v<Contribution>;
     model_.reclaim();
     if constexpr (has_rows_v<Contribution>) check_rows<Exec>(model_, gradient.items, held_.count());
-    if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, held_.count(), plain);
+    if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, held_.count(), plain && uncarried);
     bool const waits = held_.count() > 0;
     if (waits && (at_once || add_held_ != &group_sums::template add_held<Contribution>)) {
       flush(exec, clip);
-      if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, 0, plain);
+      if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, 0, plain && uncarried);
     }
   }
 
@@ -128,6 +130,12 @@ class group_sums {
     measured_ = static_cast<bool>(wanted);
   }
 
+  /// Brings all that was taken in into the buffer. Cost: one read more where a summation leaves the sums for later.
+  void settle(Exec const& exec, clip_type const& clip) {
+    flush(exec, clip);
+    if constexpr (value_is_late_v<typename Recipe::summation_type>) settle_norm(exec, clip);
+  }
+
   /// The norm that clip and record go by.
   [[nodiscard]] norm_request norm_of_group(clip_type const& clip) const {
     group_scalars* const on_device = scalars_.data();
@@ -154,7 +162,7 @@ class group_sums {
   /// Views for the next microbatch: in the buffer where nothing has been added to it.
   [[nodiscard]] auto lend() {
     model_.reclaim();
-    bool const buffer_is_free = !model_.any_touched() && held_.count() == 0;
+    bool const buffer_is_free = uncarried && !model_.any_touched() && held_.count() == 0;
     return lent_gradients(model_, buffer_is_free ? -1 : model_.tables().free_set(held_.count()));
   }
 

@@ -43,7 +43,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
   using typename base::scaling;
   using last_group = typename Recipe::last_group_type;
   using veto = typename Recipe::veto_type;
-  using buffers = typename buffer_scalars<typename Recipe::summation_type, Set>::type;
+  using summation = typename Recipe::summation_type;
+  using buffers = typename buffer_scalars<summation, Set>::type;
   using conditions_type = conditions<typename scaling::type, veto, rejects>;
   static constexpr bool in_float =
       buffers::template contains<float> || buffers::template contains<Kokkos::complex<float>>;
@@ -90,7 +91,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
   template <std::size_t I>
   [[nodiscard]] auto snapshot(Exec const& exec) {
     require_alive();
-    sums_.flush(exec, policies_.clip);
+    sums_.settle(exec, policies_.clip);
     sums_.settle_gate(exec);
     double const by = divisor_so_far(exec);
     return look(exec, [&] { return snapshot_of<I>(sums_.model(), exec, by); });
@@ -160,10 +161,10 @@ class pipeline : public filling<Exec, Recipe, Set> {
   /// Failure: `accrue::error` where a division was told that another weight would be there.
   void check_weights() const {
     if constexpr (!has_terms) {
-      check_weight(policies_.division, group_.weight, true);
+      check_weight(policies_.division, group_.total(), true);
     } else if constexpr (!division::keeps_sums) {
       [&]<std::size_t... T>(std::index_sequence<T...>) {
-        (policies_.division.template check<T>(group_.template term<T>().weight, true), ...);
+        (policies_.division.template check<T>(group_.template term<T>().total(), true), ...);
       }
       (std::make_index_sequence<group_type::size>{});
     }
@@ -172,7 +173,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
     if constexpr (has_terms)
       return of;
     else
-      return objective::divisor(of) / divided_by_already(group_.weight);
+      return objective::divisor(of) / divided_by_already(group_.total());
   }
   /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
   [[nodiscard]] double divisor_so_far(Exec const& exec) {
@@ -221,7 +222,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
         largest_number,
         book_.next_number(),
         group_.loss.on_device ? &sums_.scalars().data()->loss : nullptr,
-        group_.loss.on_host,
+        static_cast<double>(group_.loss.on_host),
         divisor(),
         model.touched(exec),
         model.updates_of_view(),

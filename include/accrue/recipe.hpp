@@ -94,7 +94,7 @@ struct division_check {
   }();
   static constexpr bool of_means = !divides || !requires { requires !Asked::objective::own_is_mean; };
   static constexpr bool rejects = requires { requires NonFinite::rejects; };
-  static constexpr bool ordered = !requires { requires summation::in_any_order; };
+  static constexpr bool ordered = !carries_v<summation>;
   static constexpr bool rescales = divides && !is_early_v<division>;
   static constexpr bool announced = !Asked::normalizes || announces_each<division, typename Asked::normalization>;
 

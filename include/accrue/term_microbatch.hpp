@@ -71,7 +71,7 @@ class term_microbatch {
     mine = {true, static_cast<double>(found.count), found.by};
     ++weighing_;
     if constexpr (!Recipe::division_type::keeps_sums) {
-      auto const weight = next.template term<term>().weight;
+      auto const weight = next.template term<term>().total();
       policies.division.template check<term>(weight, false);
       mine.by = mine.by.over(policies.division.template divided_by<term>(static_cast<double>(weight)));
       mine.by.product *= policies.normalization.template coefficient<term>();

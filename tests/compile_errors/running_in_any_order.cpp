@@ -3,17 +3,13 @@
 // matters
 #include <accrue/accrue.hpp>
 
-struct exact : accrue::widened<double> {
-  static constexpr bool in_any_order = true;
-};
-
 void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {
 #ifdef ACCRUE_TEST_ERROR
-  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{}, exact{},
-                            accrue::running{}, accrue::sgd{});
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{},
+                            accrue::order_independent{}, accrue::running{}, accrue::sgd{});
 #else
-  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{}, exact{},
-                            accrue::late{}, accrue::sgd{});
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{},
+                            accrue::order_independent{}, accrue::late{}, accrue::sgd{});
 #endif
   group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{512});
   (void)group.update();

@@ -120,7 +120,7 @@
   "with it: keep accrue::late{} beside accrue::reject_microbatch"
 #define ACCRUE_SAY_RUNNING_IN_ANY_ORDER                                                                             \
   "accrue::accumulator: a running division rounds the sums at every microbatch, so that their order matters: keep " \
-  "accrue::late{} or accrue::early{...} beside an order-independent summation"
+  "accrue::late{} or accrue::early{...} beside accrue::compensated and accrue::order_independent"
 #define ACCRUE_SAY_OTHER_DIVISION                                                                                    \
   "accrue::accumulator: change_division() takes another value of the division policy given at construction, of the " \
   "same type: give accrue::early{...} there"
@@ -151,6 +151,15 @@
   "accrue::accumulator: adopt() takes whole gradients, mean_gradient or sum_gradient without rows, and not beside " \
   "accrue::on_microbatch or accrue::reject_microbatch, which look at a gradient before it is added, nor named "     \
   "terms: call accumulate()"
+#define ACCRUE_SAY_ADOPTED_AND_CARRIED                                                            \
+  "accrue::accumulator: adopt() makes sums of gradients where they lie, accrue::compensated and " \
+  "accrue::order_independent keep more than that: call accumulate(), or sum with accrue::widened"
+#define ACCRUE_SAY_CARRIED                                                                                             \
+  "accrue: accrue::compensated and accrue::order_independent keep more than the sums, which rows and what a producer " \
+  "writes into them would leave out: hand over whole gradients, or sum with accrue::widened"
+#define ACCRUE_SAY_REORDERED                                                                                         \
+  "accrue: this summation depends on the order of additions, which -ffast-math changes with this compiler: compile " \
+  "without it, or with g++ 12 or clang 16 and later"
 #define ACCRUE_SAY_GATHER_OF_OTHER_NUMBER "accrue::gather<k>: k is 1, 2, 3 or 4"
 #define ACCRUE_SAY_HELD_AND_CLIPPED                                                                    \
   "accrue::accumulator: accrue::gather adds several microbatches together, accrue::on_microbatch and " \

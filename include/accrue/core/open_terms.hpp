@@ -17,15 +17,15 @@ namespace accrue {
 inline constexpr std::size_t most_terms = 8;
 
 /// What the host knows of a group that is being filled with several terms: each has a weight and a loss of its own.
-template <class... Counts>
+template <class Total, class... Counts>
 struct open_terms {
   static constexpr std::size_t size = sizeof...(Counts);
 
   group_counts counts;
   std::int64_t contributed = 0;  ///< microbatches in which a term weighs
   double weight = 0.0;           ///< of the first term, once they are combined
-  group_loss loss;               ///< of all terms, once they are combined
-  std::tuple<open_group<Counts>...> terms;
+  group_loss<> loss;             ///< of all terms, once they are combined
+  std::tuple<open_group<Counts, Total>...> terms;
 
   template <std::size_t Term>
   [[nodiscard]] auto& term() {

@@ -141,13 +141,13 @@ inline constexpr bool good_terms_v<terms<Terms...>> = [] {
     return false;
 }();
 
-template <class Normalization>
+template <class Normalization, class Total>
 struct group_under {
-  using type = open_group<typename Normalization::count_type>;
+  using type = open_group<typename Normalization::count_type, Total>;
 };
-template <class... Terms>
-struct group_under<terms<Terms...>> {
-  using type = open_terms<typename Terms::normalization_type::count_type...>;
+template <class... Terms, class Total>
+struct group_under<terms<Terms...>, Total> {
+  using type = open_terms<Total, typename Terms::normalization_type::count_type...>;
 };
 }  // namespace detail
 
@@ -155,9 +155,9 @@ struct group_under<terms<Terms...>> {
 template <class Normalization>
 concept named_terms = detail::good_terms_v<Normalization>;
 
-/// What the host knows of an open group under a normalization, or under several.
-template <class Normalization>
-using open_group_under = typename detail::group_under<Normalization>::type;
+/// What the host knows of an open group under a normalization, or under several; real numbers are summed in a `Total`.
+template <class Normalization, class Total>
+using open_group_under = typename detail::group_under<Normalization, Total>::type;
 
 }  // namespace accrue
 #endif

@@ -3,7 +3,7 @@
 #define ACCRUE_PASSES_MODEL_HPP
 
 #include <accrue/core/adopted.hpp>
-#include <accrue/passes/add.hpp>
+#include <accrue/passes/add_carried.hpp>
 #include <accrue/passes/apply.hpp>
 #include <accrue/passes/block.hpp>
 #include <accrue/passes/gradient_tables.hpp>
@@ -164,25 +164,26 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     exit_gate const gate = wanted ? gate_of_launches<Contribution>(wanted) : exit_gate{};
     storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
       using found = gradient_scalars<P, set_type, Contribution>;
-      using weigh_type = decltype(weigh_for(std::type_identity<B>{}, 0));
+      using product = product_scalar<Summation, B>;
+      using weigh_type = decltype(weigh_for(std::type_identity<product>{}, 0));
       bool takes_absent = true;
       found::for_each([&]<class G>(std::type_identity<G>) {
         [&]<int... J>(std::integer_sequence<int, J...>) {
-          for_each_chunk(label, exec, each.list(),
-                         add_chunk<G, B, weigh_type, Sets>{each.chunks.data(),
-                                                           {gradients_of(each, J)...},
-                                                           {weigh_for(std::type_identity<B>{}, J)...},
-                                                           count,
-                                                           sums_of_block(each),
-                                                           touched_of(each),
-                                                           keep_of(each),
-                                                           first,
-                                                           scalar_id<G>(),
-                                                           each.exceeds_caches(),
-                                                           std::exchange(takes_absent, false),
-                                                           measuring_of(each, wanted),
-                                                           gate,
-                                                           rejects});
+          add_chunk<G, B, weigh_type, Sets> const pass{each.chunks.data(),
+                                                       {gradients_of(each, J)...},
+                                                       {weigh_for(std::type_identity<product>{}, J)...},
+                                                       count,
+                                                       sums_of_block(each),
+                                                       touched_of(each),
+                                                       keep_of(each),
+                                                       first,
+                                                       scalar_id<G>(),
+                                                       each.exceeds_caches(),
+                                                       std::exchange(takes_absent, false),
+                                                       measuring_of(each, wanted),
+                                                       gate,
+                                                       rejects};
+          for_each_chunk(label, exec, each.list(), add_what_is_carried<Summation>(each, pass));
         }
         (std::make_integer_sequence<int, Sets>{});
       });
@@ -267,9 +268,15 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   template <class P, class B>
   void measure_block_of_sums(std::string const& label, Exec const& exec, block<Exec, P, B>& each,
                              norm_request const& wanted, exit_gate const& gate) {
-    for_each_chunk(label, exec, each.list(),
-                   measure_chunk<B>{each.chunks.data(), sums_of_block(each), touched_of(each), keep_of(each),
-                                    scalar_id<B>(), false, measuring_of(each, wanted), gate});
+    measure_chunk<B> const pass{each.chunks.data(),
+                                sums_of_block(each),
+                                touched_of(each),
+                                keep_of(each),
+                                scalar_id<B>(),
+                                false,
+                                measuring_of(each, wanted),
+                                gate};
+    for_each_chunk(label, exec, each.list(), settle_what_is_late<Summation>(each, pass));
   }
   /// The workers of a pass that has one launch for each pair of scalars, and one for a block without gradients.
   template <class Contribution>

@@ -217,7 +217,10 @@ class model_state {
   [[nodiscard]] runs sums(std::vector<touch> const& touched) const {
     runs all;
     for (std::size_t v = 0; v < touched.size(); ++v)
-      if (touched[v].is) all.push_back(sum(v));
+      if (touched[v].is) {
+        all.push_back(sum(v));
+        for (strided const& each : model_.storage().carried(v)) all.push_back(each);
+      }
     return all;
   }
   [[nodiscard]] runs rule_state() const {
