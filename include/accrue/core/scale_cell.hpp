@@ -52,6 +52,13 @@ class scale_cell {
 
   // The accumulator's side.
 
+  /// The same scale, read on another instance.
+  [[nodiscard]] scale_cell on(Exec const& exec) const {
+    scale_cell same = *this;
+    same.exec_ = exec;
+    return same;
+  }
+
   [[nodiscard]] loss_scale_state* data() const { return state_.data(); }
   void open_group() const { ++*open_; }
   void close_group() const { --*open_; }
