@@ -62,7 +62,7 @@ int main(int argc, char* argv[]) {
                             accrue::reject_microbatch{.max_consecutive = 20},                 // leave out NaN and Inf
                             accrue::clip_by_global_norm{.max_norm = 2.0}, accrue::momentum{.learning_rate = 0.1});
 
-  auto const scale = group.loss_scale();  // lies on the device: nothing here waits for it
+  auto const scale = group.loss_scale();  // on the device, where the backward pass reads it
   std::vector<std::int64_t> ids(microbatch_size);
   for (int first = 0; first < 2 * groups * microbatch_size; first += microbatch_size) {
     backward(copy, first, scale.view(), gradient, loss);
