@@ -13,17 +13,18 @@
 
 namespace accrue {
 
-template <class T>
-inline constexpr bool is_accumulator_v = false;
-template <class Exec, class Set, class... Policies>
-inline constexpr bool is_accumulator_v<accumulator<Exec, Set, Policies...>> = true;
-
 namespace detail {
+
+/// Whether it is an accumulator that has an update policy.
+template <class T>
+inline constexpr bool has_update_v = false;
+template <class Exec, class Set, class... Policies>
+inline constexpr bool has_update_v<accumulator<Exec, Set, Policies...>> = times_filled<slot::update, Policies...> > 0;
 
 template <class... Groups>
 inline constexpr bool close_together_v = false;
 template <class First, class... Groups>
-  requires(is_accumulator_v<First> && (is_accumulator_v<Groups> && ...))
+  requires(has_update_v<First> && (has_update_v<Groups> && ...))
 inline constexpr bool close_together_v<First, Groups...> =
     sizeof...(Groups) < most_together && (std::is_same_v<typename First::handle, typename Groups::handle> && ...);
 
