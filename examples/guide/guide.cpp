@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -121,6 +122,87 @@ void skipped_updates() {
   accrue::ledger const& book = group.ledger();
   check(book.attempted() == accrue::updates{2} && book.skipped() == accrue::updates{1}, "counts of skips");
   if (book.consecutive_skips() >= accrue::updates{10}) throw std::runtime_error("the run diverges");
+}
+
+// ---- mixed precision -----------------------------------------------------------------------------------------------
+
+using half_matrix = Kokkos::View<accrue::float16**>;
+
+/// What a backward pass in 16 bits writes: the gradient of `scale` times the loss.
+void backward(half_matrix const& /*weights*/, microbatch const& batch, float scale, half_matrix const& gradient) {
+  Kokkos::deep_copy(gradient, accrue::float16(batch.slope * scale));
+}
+
+void mixed_precision() {
+  matrix const weights("weights", 2, 3);         // what is trained
+  half_matrix const copy("copy", 2, 3);          // what the forward pass reads
+  half_matrix const gradient("gradient", 2, 3);  // what the backward pass writes
+
+  accrue::accumulator group(accrue::parameters(accrue::master_weights{weights, copy}), accrue::per_sample{},
+                            accrue::every{2}, accrue::keep_last{}, accrue::dynamic_scale{.initial = 65536.0},
+                            accrue::clip_by_global_norm{.max_norm = 1.0}, accrue::adamw{.learning_rate = 1e-3});
+
+  for (microbatch const& batch : data) {
+    float const scale = group.loss_scale().value();  // the same for all microbatches of a group
+    backward(copy, batch, scale, gradient);
+    group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{batch.samples});
+    if (group.full()) group.update();
+  }
+  group.end_of_data();
+
+  check(group.ledger().skipped() == accrue::updates{2}, "the overflow of 1 and of 2 times the scale");
+  check(group.ledger().applied() == accrue::updates{1}, "the group after them");
+  check(group.loss_scale().value() == 16384.0f, "the scale");
+  check(first(weights) != 0.0f, "the weights");
+}
+
+void one_scale_for_two() {
+  matrix const theta("theta", 2, 3), phi("phi", 2, 3), gradient("gradient", 2, 3);
+
+  accrue::shared_scale const scale(accrue::dynamic_scale{.initial = 1024.0});
+  accrue::accumulator generator(accrue::parameters(theta), accrue::per_sample{}, scale, accrue::adam{});
+  accrue::accumulator critic(accrue::parameters(phi), accrue::per_sample{}, scale, accrue::sgd{.learning_rate = 1.0});
+
+  Kokkos::deep_copy(gradient, scale.cell().value());  // stands for a backward pass of each
+  generator.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+  critic.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+  auto const [generator_done, critic_done] = accrue::update_together(generator, critic);
+
+  check(generator_done == accrue::outcome::applied && critic_done == accrue::outcome::applied, "closing together");
+  check(first(phi) == -1.0f, "unscaling");
+}
+
+// ---- bad microbatches, bad groups ----------------------------------------------------------------------------------
+
+/// Whether a group is not worth an update. What is not known is NaN, which is not above anything.
+struct unlikely {
+  KOKKOS_FUNCTION bool operator()(accrue::group_finding const& group) const {
+    return group.norm > 1e4 || group.loss > 50.0;
+  }
+};
+
+void bad_microbatches() {
+  layer const parameters, gradient;
+  std::ostringstream log;
+  float const nan = std::numeric_limits<float>::quiet_NaN();
+
+  accrue::accumulator group(accrue::parameters(parameters.weight, parameters.bias), accrue::per_sample{},
+                            accrue::every{2}, accrue::reject_microbatch{.max_norm = 100.0, .max_consecutive = 10},
+                            accrue::veto_if(unlikely{}), accrue::sgd{.learning_rate = 1.0});
+
+  std::int64_t next = 0;
+  for (microbatch const& batch : {microbatch{8, 1.0f}, microbatch{8, nan}}) {
+    std::vector<std::int64_t> const ids{next, next + 1, next + 2};  // of the samples, as you number them
+    next += 3;
+    backward(parameters, batch, gradient);
+    group.accumulate(accrue::mean_gradient{gradient.weight, gradient.bias}, accrue::samples{batch.samples},
+                     accrue::sample_ids(ids));
+    if (group.full()) group.update();
+  }
+
+  for (accrue::rejection const& each : group.ledger().rejections()) log << each << '\n';
+  check(log.str() == "microbatch 2 of group 1 rejected: not_a_number, norm nan, samples 3 4 5\n", "rejections");
+  check(first(parameters.weight) == -1.0f, "a group without its bad microbatch");  // divided by 8, not by 16
 }
 
 // ---- observers and files -------------------------------------------------------------------------------------------
@@ -313,6 +395,9 @@ int main(int argc, char* argv[]) {
   the_loop();
   a_schedule();
   skipped_updates();
+  mixed_precision();
+  one_scale_for_two();
+  bad_microbatches();
   observers();
   parameter_groups();
   a_rule_per_element();

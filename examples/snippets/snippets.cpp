@@ -428,6 +428,115 @@ void with_gradient() {
   check(theta(0) == -0.5 && std::abs(theta(1) - 4.0 / 6.0) < 1e-15);
 }
 
+void loss_scale() {
+  vector const theta("theta", 1), gradient("gradient", 1);
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::constant_scale{.scale = 1024.0f},
+                            accrue::clip_by_global_norm{.max_norm = 1.0}, accrue::sgd{.learning_rate = 1.0});
+  float const scale = group.loss_scale().value();
+  gradient(0) = 0.5 * scale;  // of a loss that was multiplied by the scale
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8}, accrue::mean_loss{2.0});
+  group.update();
+  accrue::record const last = group.ledger().records().back();
+  check(theta(0) == -0.5 && last.norm == 0.5 && last.clip_factor == 1);
+  check(last.loss == 2.0 && last.loss_scale == 1024);  // losses are reported as they are
+}
+
+void dynamic_scale() {
+  vector const theta("theta", 1), gradient("gradient", 1);
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{},
+                            accrue::dynamic_scale{.initial = 0x1p17, .growth_interval = 2},
+                            accrue::sgd{.learning_rate = 1.0});
+  std::vector<float> scales;
+  for (int update = 0; update < 5; ++update) {
+    float const scale = group.loss_scale().value();
+    scales.push_back(scale);
+    gradient(0) = float(accrue::float16(scale));  // 1, scaled and rounded to 16 bits
+    group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+    group.update();
+  }
+  check(scales == std::vector<float>{0x1p17f, 0x1p16f, 0x1p15f, 0x1p15f, 0x1p16f});
+  check(group.ledger().skipped() == accrue::updates{3} && theta(0) == -2);
+
+  accrue::loss_scale_state const saved = group.loss_scale().state();  // to go on from here in another run
+  group.loss_scale().restore(saved);
+  check(saved.scale == 0x1p15f && saved.overflows == 3);
+}
+
+void shared_scale() {
+  vector const theta("theta", 1), phi("phi", 1), gradient("gradient", 1);
+
+  accrue::shared_scale const scale(accrue::dynamic_scale{.initial = 256.0});
+  accrue::accumulator generator(accrue::parameters(theta), accrue::per_sample{}, scale, accrue::sgd{});
+  accrue::accumulator critic(accrue::parameters(phi), accrue::per_sample{}, scale, accrue::adam{});
+
+  gradient(0) = scale.cell().value();
+  generator.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+  gradient(0) = std::numeric_limits<double>::infinity();
+  critic.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+
+  auto const [generator_done, critic_done] = accrue::update_together(generator, critic);
+  check(generator_done == accrue::outcome::skipped_non_finite);  // because of the critic
+  check(critic_done == accrue::outcome::skipped_non_finite);
+  check(scale.cell().value() == 128);  // once
+}
+
+void rejection() {
+  vector const theta("theta", 2), gradient("gradient", 2);
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{},
+                            accrue::reject_microbatch{.max_norm = 100.0}, accrue::sgd{.learning_rate = 1.0});
+  gradient(0) = 1, gradient(1) = 2;
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{512});
+  gradient(0) = std::numeric_limits<double>::quiet_NaN();
+  std::vector<std::int64_t> const drawn{17, 4};  // the samples of this microbatch
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{300}, accrue::sample_ids(drawn));
+
+  check(group.update() == accrue::outcome::applied);
+  check(theta(0) == -1 && theta(1) == -2);  // divided by 512 tokens
+  accrue::rejection const left_out = group.ledger().rejections().back();
+  check(left_out.microbatch == 2 && left_out.group == 1 && left_out.sample_ids == drawn);
+  check(left_out.cause == accrue::rejection_cause::not_a_number);
+  check(group.ledger().records().back().rejected.tokens == accrue::tokens{300});
+}
+
+struct norm_above {
+  double bound;
+  KOKKOS_FUNCTION bool operator()(accrue::group_finding const& found) const { return found.norm > bound; }
+};
+
+void veto() {
+  vector const theta("theta", 1), gradient("gradient", 1);
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::veto_if(norm_above{100.0}),
+                            accrue::sgd{.learning_rate = 1.0});
+  for (double const each : {1.0, 1000.0, 2.0}) {
+    gradient(0) = each;
+    group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+    check((group.update() == accrue::outcome::vetoed) == (each == 1000));
+  }
+  check(theta(0) == -3 && group.ledger().vetoed() == accrue::updates{1});
+}
+
+void skip_limit() {
+  vector const theta("theta", 1), gradient("gradient", 1);
+  gradient(0) = std::numeric_limits<double>::infinity();
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::skip_group{.max_consecutive = 3},
+                            accrue::sgd{});
+  int updates = 0;
+  try {
+    for (; updates < 10; ++updates) {
+      group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+      group.update();
+    }
+  } catch (accrue::error const& e) {
+    check(std::string(e.what()).find("the last of 3 in a row") != std::string::npos);
+  }
+  check(updates == 2 && group.ledger().skipped() == accrue::updates{3});  // the third call has thrown
+}
+
 }  // namespace
 
 int main(int argc, char* argv[]) {
@@ -460,7 +569,13 @@ int main(int argc, char* argv[]) {
                     adam,
                     per_element,
                     per_group,
-                    with_gradient};
+                    with_gradient,
+                    loss_scale,
+                    dynamic_scale,
+                    shared_scale,
+                    rejection,
+                    veto,
+                    skip_limit};
   for (auto const each : all) each();
   std::cout << all.size() << " snippets of the reference hold\n";
 }

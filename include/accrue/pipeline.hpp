@@ -7,6 +7,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -122,16 +123,19 @@ class pipeline : public filling<Exec, Recipe, Set> {
     else
       return nullptr;
   }
-  group_verdict const* give_verdict(Exec const& exec) {
+  /// Says whether a predicate on the host vetoes the group; it is asked once.
+  [[nodiscard]] bool give_verdict(Exec const& exec) {
     settle(exec);
-    auto const decision = decision_of(exec, weight(), false, {});
-    group_verdict* const to = &sums_.scalars().data()->verdict;
-    launch_once("accrue::finalize::verdict", exec, note_verdict<decltype(decision)>{decision, to});
-    return to;
+    auto decision = decision_of(exec, weight(), false, {});
+    if constexpr (veto::on_host) decision.when.vetoed = vetoed_on_host(exec, decision);
+    launch_once("accrue::finalize::verdict", exec,
+                note_verdict<decltype(decision)>{decision, &sums_.scalars().data()->verdict});
+    return decision.when.vetoed;
   }
-  handle close_with(Exec const& exec, companions const& together) {
+  [[nodiscard]] group_verdict const* verdict() const { return &sums_.scalars().data()->verdict; }
+  handle close_with(Exec const& exec, companions const& together, bool vetoed) {
     book_.observers().group_closing(group_.counts);
-    return attempt(exec, weight(), false, together);
+    return attempt(exec, weight(), false, together, vetoed);
   }
   handle close_empty(Exec const& exec) {
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
@@ -247,7 +251,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
     return verdict.apply != 0 && policies_.veto(decision.when.found(verdict.norm, decision.loss()));
   }
 
-  handle attempt(Exec const& exec, double divided, bool padded, companions const& together) {
+  handle attempt(Exec const& exec, double divided, bool padded, companions const& together,
+                 [[maybe_unused]] std::optional<bool> vetoed = {}) {
     constexpr bool checked = clip_check<typename Recipe::clip_type, buffers>::passes() &&
                              rule_check<typename rules::device_rules, buffers>::passes();
     if constexpr (!checked) {
@@ -257,7 +262,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
       settle(exec);
       auto& model = sums_.model();
       auto decision = decision_of(exec, divided, padded, together);
-      if constexpr (veto::on_host) decision.when.vetoed = vetoed_on_host(exec, decision);
+      if constexpr (veto::on_host) decision.when.vetoed = vetoed ? *vetoed : vetoed_on_host(exec, decision);
       model.apply(rules::label(policies_.update), exec, rules::on_device(policies_.update), decision.clip, decision,
                   sums_.norm_of_group(policies_.clip).workers_gone);
 

@@ -8,21 +8,23 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <type_traits>
 
 namespace accrue {
 
-template <class T>
-inline constexpr bool is_accumulator_v = false;
-template <class Exec, class Set, class... Policies>
-inline constexpr bool is_accumulator_v<accumulator<Exec, Set, Policies...>> = true;
-
 namespace detail {
+
+/// Whether it is an accumulator that has an update policy.
+template <class T>
+inline constexpr bool has_update_v = false;
+template <class Exec, class Set, class... Policies>
+inline constexpr bool has_update_v<accumulator<Exec, Set, Policies...>> = times_filled<slot::update, Policies...> > 0;
 
 template <class... Groups>
 inline constexpr bool close_together_v = false;
 template <class First, class... Groups>
-  requires(is_accumulator_v<First> && (is_accumulator_v<Groups> && ...))
+  requires(has_update_v<First> && (has_update_v<Groups> && ...))
 inline constexpr bool close_together_v<First, Groups...> =
     sizeof...(Groups) < most_together && (std::is_same_v<typename First::handle, typename Groups::handle> && ...);
 
@@ -33,6 +35,7 @@ struct participant {
   bool open = false;                       ///< it holds a group
   bool closes = false;                     ///< that has something to update
   group_verdict const* verdict = nullptr;  ///< then, on the device
+  bool vetoed = false;                     ///< then, by a predicate on the host
 };
 
 }  // namespace detail
@@ -51,12 +54,11 @@ struct closing_together {
     i = 0;
     give_verdict(first, all[0]);
     (give_verdict(groups, all[++i]), ...);
-    (wait_for(first, groups), ...);
-    (wait_for(groups, first), ...);
+    wait_for_all(first, groups...);
 
     i = 0;
     std::array<typename First::handle, count> const done{close(first, all, 0), close(groups, all, ++i)...};
-    (wait_for(groups, first), ...);
+    wait_for_all(first, groups...);  // every verdict is read, and the scale is what it will be
     i = 0;
     if (all[0].closes) first.stages_.stop_where_asked();
     ((all[++i].closes ? groups.stages_.stop_where_asked() : void()), ...);
@@ -68,7 +70,7 @@ struct closing_together {
   static detail::participant look(Group& group) {
     auto& stages = group.stages_;
     bool const closes = stages.prepare(stages.exec());
-    return {&group, stages.scale_identity(), stages.held().value() > 0, closes};
+    return {.itself = &group, .scale = stages.scale_identity(), .open = stages.held().value() > 0, .closes = closes};
   }
   template <std::size_t Count>
   static void refuse_twice(std::array<detail::participant, Count> const& all) {
@@ -86,12 +88,17 @@ struct closing_together {
   }
   template <class Group>
   static void give_verdict(Group& group, detail::participant& mine) {
-    if (mine.closes) mine.verdict = group.stages_.give_verdict(group.exec());
+    if (!mine.closes) return;
+    mine.vetoed = group.stages_.give_verdict(group.exec());
+    mine.verdict = group.stages_.verdict();
   }
-  /// Makes what comes on the instance of one accumulator wait for the other's.
-  template <class Group, class Other>
-  static void wait_for(Group const& group, Other const& other) {
-    if (!(group.exec() == other.exec())) other.exec().fence("accrue::update_together: accumulators on two instances");
+  /// Whatever comes on one of the instances sees what was launched on all of them.
+  template <class First, class... Groups>
+  static void wait_for_all(First const& first, Groups const&... groups) {
+    if (((groups.exec() == first.exec()) && ...)) return;
+    std::string const label = "accrue::update_together: accumulators on several instances";
+    first.exec().fence(label);
+    (groups.exec().fence(label), ...);
   }
   template <class Group, std::size_t Count>
   static auto close(Group& group, std::array<detail::participant, Count> const& all, std::size_t mine) {
@@ -102,7 +109,7 @@ struct closing_together {
       together.verdicts[together.count++] = all[i].verdict;
       if (i > mine && all[i].scale == all[mine].scale) together.changes_scale = false;
     }
-    return group.stages_.close_with(group.exec(), together);
+    return group.stages_.close_with(group.exec(), together, all[mine].vetoed);
   }
 };
 
@@ -111,9 +118,9 @@ struct closing_together {
 ///
 /// Order: as `update()` of each; observers too. Guarantee: groups that are empty close as such and do not take part.
 /// Returns an array of handles in the order of the arguments. Cost: one more small launch for each; a fence between
-/// accumulators on different instances. Failure: `accrue::error` for an accumulator that is given twice, or while other
-/// groups are open under the same scale; nothing is changed then. Example:
-/// `auto [generator_done, critic_done] = accrue::update_together(generator, critic);`
+/// accumulators on different instances, twice. Failure: `accrue::error` for an accumulator that is given twice, or
+/// while other groups are open under the same scale; nothing is changed then. Example: `auto [generator_done,
+/// critic_done] = accrue::update_together(generator, critic);`
 template <class First, class... Groups>
 auto update_together(First& first, Groups&... groups) {
   constexpr bool fits = detail::close_together_v<First, Groups...>;

@@ -110,19 +110,25 @@ TEST_CASE("vetoes are equal where their predicates are, and can be assigned") {
   CHECK(copy({}));
 }
 
-TEST_CASE("a veto on one of those that close together is a veto on all") {
-  auto const theta = make_view<float>({0}), phi = make_view<float>({0});
-  auto first = group_of(theta, accrue::veto_if(norm_above{10.0}));
-  auto second = group_of(phi);
-  for (float const gradient : {11.0f, 9.0f}) {
-    first.accumulate(mean_gradient{make_view<float>({gradient})}, tokens{1});
-    second.accumulate(mean_gradient{make_view<float>({1})}, tokens{1});
-    auto const [one, other] = accrue::update_together(first, second);
-    CHECK(one == (gradient > 10 ? outcome::vetoed : outcome::applied));
-    CHECK(other == (gradient > 10 ? outcome::vetoed : outcome::applied));
-  }
-  CHECK(values(theta) == std::vector<float>{-9});
-  CHECK(values(phi) == std::vector<float>{-1});
+TEST_CASE("a veto on one of those that close together is a veto on all, on device and host") {
+  auto const check = [](auto veto) {
+    auto const theta = make_view<float>({0}), phi = make_view<float>({0});
+    auto first = group_of(theta, veto);
+    auto second = group_of(phi);
+    for (float const gradient : {11.0f, 9.0f}) {
+      first.accumulate(mean_gradient{make_view<float>({gradient})}, tokens{1});
+      second.accumulate(mean_gradient{make_view<float>({1})}, tokens{1});
+      auto const [one, other] = accrue::update_together(first, second);
+      CHECK(one == (gradient > 10 ? outcome::vetoed : outcome::applied));
+      CHECK(other == (gradient > 10 ? outcome::vetoed : outcome::applied));
+    }
+    CHECK(values(theta) == std::vector<float>{-9});
+    CHECK(values(phi) == std::vector<float>{-1});
+  };
+  check(accrue::veto_if(norm_above{10.0}));
+  int asked = 0;
+  check(accrue::veto_on_host([&asked](group_finding const& found) { return ++asked > 0 && found.norm > 10.0; }));
+  CHECK(asked == 2);
 }
 
 TEST_CASE("a limit on skips in a row stops with an error, and never by accepting the bad update") {

@@ -56,6 +56,13 @@ class scale_cell {
     state_.write(exec_, &state);
     if constexpr (!runs_on_host_v<Exec>) exec_.fence("accrue::finalize: write the loss scale");
   }
+  /// The same scale, read on another instance.
+  [[nodiscard]] scale_cell on(Exec const& exec) const {
+    scale_cell same = *this;
+    same.exec_ = exec;
+    return same;
+  }
+
   [[nodiscard]] loss_scale_state* data() const { return state_.data(); }
   void open_group() const { ++*open_; }
   void close_group() const { --*open_; }

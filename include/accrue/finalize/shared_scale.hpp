@@ -74,8 +74,8 @@ struct scaling_of<shared_scale<Policy, Space>> {
   using type = Policy;
   static Policy const& get(shared_scale<Policy, Space> const& p) { return p.scaling(); }
   template <class Exec>
-  static scale_cell<Exec> cell(Exec const&, shared_scale<Policy, Space> const& p) {
-    return p.cell();
+  static scale_cell<Exec> cell(Exec const& exec, shared_scale<Policy, Space> const& p) {
+    return p.cell().on(exec);
   }
 };
 }  // namespace detail
