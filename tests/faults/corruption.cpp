@@ -119,7 +119,7 @@ bool corruption(int count, unsigned seed) {
     std::string const before = bytes_of(group);
     try {
       std::istringstream in(file);
-      load(group, in);
+      restart_access::of(group).load(group.exec(), in, true, true);  // as load_file does
       ++accepted;
       // What was forged well is the state now, whole and as the file says; and one can go on from it.
       wrongly_accepted += fits && sections_of(bytes_of(group)) == sections_of(file) ? 0 : 1;

@@ -72,7 +72,7 @@ void run_to_the_end(std::string const& file, std::int64_t microbatches, bool whi
         out.flush();
         die();
       });
-    if (m % 4 == 0 || m % 7 == 0) save_file(group, file);
+    if (m % 5 == 0 || m % 7 == 2) save_file(group, file);
   }
   group.end_of_data();
   save_file(group, file + ".end");

@@ -140,6 +140,7 @@ class field_reader {
       bool there = false;
       double value = 0.0;
       (*this)(there, value);
+      if (!there && __builtin_bit_cast(std::uint64_t, value) != 0) refuse_value();
       field = there ? std::optional<double>(value) : std::nullopt;
     } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
       std::uint64_t const size = number(8);
