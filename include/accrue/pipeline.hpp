@@ -3,6 +3,7 @@
 #define ACCRUE_PIPELINE_HPP
 
 #include <accrue/core/open_group.hpp>
+#include <accrue/group_divisors.hpp>
 #include <accrue/group_sums.hpp>
 #include <accrue/ledger/group_book.hpp>
 #include <accrue/recipe.hpp>
@@ -107,7 +108,7 @@ class pipeline {
     (refuse_bad_loss(fact), ...);
     auto next = group_;
     next.add(facts, admitted.count, admitted.ignored);
-    double const shrink = divide(admitted.by, next.weight);
+    double const shrink = divisors().divide(admitted.by, next.weight);
     group_counts const totals = book_.totals().with(facts, admitted.ignored);
 
     auto const enter = [&] {
@@ -155,7 +156,7 @@ class pipeline {
   handle update(Exec const& exec) {
     require_alive();
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
-    return close(exec, weight());
+    return close(exec, divisors().weight());
   }
 
   /// Closes a full group like any other, and does with one that is not as the last-group policy says.
@@ -163,10 +164,10 @@ class pipeline {
     require_alive();
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
     if (full() || last_group::action == last_group_action::update) {
-      double divided = weight();
+      double weight = divisors().weight();
       if constexpr (pads_weight<last_group>)
-        divided = policies_.last_group.padded_weight(divided, held(), policies_.boundary.microbatches());
-      return close(exec, divided);
+        weight = policies_.last_group.padded_weight(weight, held(), policies_.boundary.microbatches());
+      return close(exec, weight);
     }
     if (last_group::action == last_group_action::drop) return close_known(exec, outcome::dropped_last);
     if (last_group::action == last_group_action::refuse)
@@ -184,13 +185,13 @@ class pipeline {
 
   [[nodiscard]] gradient_summary measure(Exec const& exec) {
     require_alive();
-    return look(exec, [&] { return sums_.measure(exec, policies_.clip, divisor_so_far()); });
+    return look(exec, [&] { return sums_.measure(exec, policies_.clip, divisors().of_sums_so_far()); });
   }
   template <std::size_t I>
   [[nodiscard]] auto snapshot(Exec const& exec) {
     require_alive();
     sums_.flush(exec, policies_.clip);
-    return look(exec, [&] { return snapshot_of<I>(sums_.model(), exec, divisor_so_far()); });
+    return look(exec, [&] { return snapshot_of<I>(sums_.model(), exec, divisors().of_sums_so_far()); });
   }
 
  private:
@@ -204,68 +205,17 @@ class pipeline {
       throw error("accrue::accumulator: the group is full", "another microbatch would change its update",
                   "call update() when full() is true");
   }
-  /// Divides a microbatch's weight as the sums are to be divided with it in them, and returns what they are to be
-  /// multiplied by before. Failure: `accrue::error` for a weight that the division does not take.
-  template <class Number>
-  [[nodiscard]] double divide(microbatch_weight& by, Number weight) const {
-    if constexpr (division::keeps_sums) {
-      return 1.0;
-    } else {
-      check_weight(policies_.division, weight, false);
-      double const divisor = divided_by_already(weight);
-      by = by.over(divisor);
-      return group_.contributed > 0 ? divided_by_already(group_.weight) / divisor : 1.0;
-    }
-  }
-  template <class Number>
-  [[nodiscard]] double divided_by_already(Number weight) const {
-    return policies_.division.divided_by(static_cast<double>(weight));
-  }
+  /// What the weight of the open group has its sums and losses divided by.
+  [[nodiscard]] group_divisors<Recipe, group_type> divisors() const { return {policies_, group_}; }
 
-  /// What the losses are divided by; and, of a group that weighs as much, what is left to divide the sums by.
-  /// Of named terms each is divided by itself, and their sum by 1.
-  [[nodiscard]] double weight() const {
-    if constexpr (has_terms)
-      return 1.0;
-    else
-      return static_cast<double>(group_.weight);
-  }
-  [[nodiscard]] double divisor() const {
-    if constexpr (has_terms)
-      return 1.0;
-    else
-      return objective::divisor(weight());
-  }
-  [[nodiscard]] double divisor_of_sums(double of) const {
-    if constexpr (has_terms)
-      return of;
-    else
-      return objective::divisor(of) / divided_by_already(group_.weight);
-  }
-  /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
-  [[nodiscard]] double divisor_so_far() const { return group_.contributed > 0 ? divisor_of_sums(weight()) : 1.0; }
-
-  [[nodiscard]] auto factors() const { return policies_.normalization.template factors<objective>(group_); }
   /// Calls `what()` while the buffer is the whole of the open group.
   template <class What>
   [[nodiscard]] auto look(Exec const& exec, What const& what) {
     if constexpr (has_terms)
-      return sums_.look_at_whole(exec, factors(), what);
+      return sums_.look_at_whole(exec, divisors().factors(), what);
     else
       return what();
   }
-  /// Failure: `accrue::error` where a division was told that another weight would be there.
-  void check_weights() const {
-    if constexpr (!has_terms) {
-      check_weight(policies_.division, group_.weight, true);
-    } else if constexpr (!division::keeps_sums) {
-      [&]<std::size_t... T>(std::index_sequence<T...>) {
-        (policies_.division.template check<T>(group_.template term<T>().weight, true), ...);
-      }
-      (std::make_index_sequence<group_type::size>{});
-    }
-  }
-
   template <class Contribution>
   void take(Exec const& exec, Contribution const& gradient, microbatch_weight const& by, bool last) {
     if constexpr (is_written_v<Contribution>) {
@@ -282,8 +232,8 @@ class pipeline {
 
   /// Finalizes and updates; `weight` is what the mean objective divides by.
   handle close(Exec const& exec, double weight) {
-    check_weights();
-    if constexpr (has_terms) group_.combine(factors());
+    divisors().check_closing();
+    if constexpr (has_terms) group_.combine(divisors().factors());
     sums_.flush(exec, policies_.clip, sums_.norm_of_group(policies_.clip));
     if (group_.contributed == 0 || !sums_.any_touched()) return close_known(exec, outcome::empty);
     book_.observers().group_closing(group_.counts);
@@ -297,19 +247,19 @@ class pipeline {
   template <class Clip>
   handle attempt(Exec const& exec, double weight, Clip const& clip) {
     book_.make_room();
-    if constexpr (has_terms) sums_.fold(exec, policies_.clip, factors(), group_);
+    if constexpr (has_terms) sums_.fold(exec, policies_.clip, divisors().factors(), group_);
     sums_.settle_norm(exec, policies_.clip);
     norm_request const found = sums_.norm_of_group(policies_.clip);
     auto& model = sums_.model();
     decide<Clip> const decision{found.total,
                                 found.order,
-                                divisor_of_sums(weight),
+                                divisors().of_sums(weight),
                                 clip,
                                 largest_number,
                                 book_.next_number(),
                                 group_.loss.on_device ? &sums_.scalars().data()->loss : nullptr,
                                 group_.loss.on_host,
-                                divisor(),
+                                divisors().of_losses(),
                                 model.touched(exec),
                                 model.updates_of_view(),
                                 static_cast<std::int64_t>(model.directory().size()),
@@ -328,7 +278,7 @@ class pipeline {
     return done;
   }
   handle close_known(Exec const& exec, outcome known) {
-    if constexpr (has_terms) group_.combine(factors());
+    if constexpr (has_terms) group_.combine(divisors().factors());
     record half = entry();
     if (group_.loss.on_device) half.loss.reset();  // nobody brings the device's half
     handle done = book_.close(exec, half, known);
@@ -342,7 +292,7 @@ class pipeline {
     half.counts = group_.counts;
     half.weight = static_cast<double>(group_.weight);
     if constexpr (has_terms) half.take_weights(group_.weights());
-    if (group_.has_loss()) half.loss = group_.loss.on_host / divisor();
+    if (group_.has_loss()) half.loss = group_.loss.on_host / divisors().of_losses();
     return half;
   }
   void open_next() {
