@@ -77,7 +77,7 @@ class accumulator {
       if constexpr (terms_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes())
         stages_.add_terms(exec, gradient, facts...);
     } else if constexpr (is_of_term_v<Contribution>) {
-      static_assert(has_terms_v<typename recipe_type::normalization_type>, ACCRUE_SAY_NO_TERMS);
+      static_assert((has_terms_v<Policies> || ...), ACCRUE_SAY_NO_TERMS);
     } else if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
                          looked_at_check<recipe_type::looks_first, Contribution>::passes() &&
                          carried_check<summation, Contribution>::passes() && clip_check<clip, seen_by_clip>::passes())

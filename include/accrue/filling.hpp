@@ -5,6 +5,7 @@
 #include <accrue/core/open_group.hpp>
 #include <accrue/core/scale_cell.hpp>
 #include <accrue/finalize/shared_scale.hpp>
+#include <accrue/group_divisors.hpp>
 #include <accrue/group_sums.hpp>
 #include <accrue/ledger/group_book.hpp>
 #include <accrue/recipe.hpp>
@@ -29,7 +30,6 @@ class filling {
   using rules = update_rules<typename Recipe::update_type, Set>;
   using objective = typename Recipe::objective_type;
   using normalization = typename Recipe::normalization_type;
-  using division = typename Recipe::division_type;
   static constexpr bool has_terms = has_terms_v<normalization>;
   using group_type = open_group_under<normalization, total_of<typename Recipe::summation_type>>;
   using sums_type = std::conditional_t<has_terms, term_sums<Exec, Recipe, Set>, group_sums<Exec, Recipe, Set>>;
@@ -120,7 +120,7 @@ class filling {
     auto next = group_;
     next.add(facts, admitted.count, admitted.ignored);
     refuse_too_many<typename Recipe::summation_type>(next.contributed);
-    double const shrink = divide(admitted.by, next.total());
+    double const shrink = divisors().divide(admitted.by, next.total());
     group_counts const totals = book_.totals().with(facts, admitted.ignored);
 
     auto const enter = [&] {
@@ -183,8 +183,10 @@ class filling {
                   "use the one it was moved to");
   }
 
+  [[nodiscard]] group_divisors<Recipe, group_type> divisors() const { return {policies_, group_}; }
+
   handle close_known(Exec const& exec, outcome known) {
-    if constexpr (has_terms) group_.combine(factors());
+    if constexpr (has_terms) group_.combine(divisors().factors());
     record half = entry();
     if (group_.loss.on_device) half.loss.reset();  // nobody brings the device's half
     handle done = book_.close(exec, half, known);
@@ -192,33 +194,13 @@ class filling {
     return done;
   }
 
-  /// What the losses are divided by; and, of a group that weighs as much, what is left to divide the sums by.
-  /// Of named terms each is divided by itself, and their sum by 1.
-  [[nodiscard]] double weight() const {
-    if constexpr (has_terms)
-      return 1.0;
-    else
-      return static_cast<double>(group_.weight);
-  }
-  [[nodiscard]] double divisor() const {
-    if constexpr (has_terms)
-      return 1.0;
-    else
-      return objective::divisor(weight());
-  }
-  template <class Number>
-  [[nodiscard]] double divided_by_already(Number of) const {
-    return policies_.division.divided_by(static_cast<double>(of));
-  }
-  [[nodiscard]] auto factors() const { return policies_.normalization.template factors<objective>(group_); }
-
   /// The host's half of the open group's record; what the device found replaces the loss when it is settled.
   [[nodiscard]] record entry() const {
     record half;
     half.counts = group_.counts;
     half.weight = static_cast<double>(group_.weight);
     if constexpr (has_terms) half.take_weights(group_.weights());
-    if (group_.has_loss()) half.loss = static_cast<double>(group_.loss.on_host) / divisor();
+    if (group_.has_loss()) half.loss = static_cast<double>(group_.loss.on_host) / divisors().of_losses();
     return half;
   }
   void open_next() {
@@ -250,19 +232,6 @@ class filling {
       return group.counts.without(group.rejected);
     else
       return group.counts;
-  }
-  /// Divides a microbatch's weight as the sums are to be divided with it in them, and returns what they are to be
-  /// multiplied by before. Failure: `accrue::error` for a weight that the division does not take.
-  template <class Number>
-  [[nodiscard]] double divide(microbatch_weight& by, Number weight) const {
-    if constexpr (division::keeps_sums) {
-      return 1.0;
-    } else {
-      check_weight(policies_.division, weight, false);
-      double const divisor = divided_by_already(weight);
-      by = by.over(divisor);
-      return group_.contributed > 0 ? divided_by_already(group_.total()) / divisor : 1.0;
-    }
   }
   void require_room() const {
     if (full())

@@ -23,10 +23,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
   using base = filling<Exec, Recipe, Set>;
   using base::book_;
   using base::close_known;
-  using base::divided_by_already;
-  using base::divisor;
+  using base::divisors;
   using base::entry;
-  using base::factors;
   using base::group_;
   using base::has_terms;
   using base::policies_;
@@ -35,9 +33,6 @@ class pipeline : public filling<Exec, Recipe, Set> {
   using base::scale_;
   using base::scales;
   using base::sums_;
-  using base::weight;
-  using typename base::division;
-  using typename base::group_type;
   using typename base::loss_scale;
   using typename base::objective;
   using typename base::rules;
@@ -62,7 +57,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
   handle update(Exec const& exec) {
     require_alive();
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
-    return close(exec, weight());
+    return close(exec, divisors().weight());
   }
 
   /// Closes a full group like any other, and does with one that is not as the last-group policy says.
@@ -70,7 +65,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
     require_alive();
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
     if (full() || last_group::action == last_group_action::update) {
-      double divided = weight();
+      double divided = divisors().weight();
       if constexpr (pads_weight<last_group>)
         divided = policies_.last_group.padded_weight(divided, held(), policies_.boundary.microbatches());
       return close(exec, divided, pads_weight<last_group> && !full());
@@ -103,8 +98,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
   /// Whether there is something to update; all that is held is in the sums then.
   [[nodiscard]] bool prepare(Exec const& exec) {
     require_alive();
-    check_weights();
-    if constexpr (has_terms) group_.combine(factors());
+    divisors().check_closing();
+    if constexpr (has_terms) group_.combine(divisors().factors());
     sums_.flush(exec, policies_.clip, sums_.norm_of_group(policies_.clip));
     return group_.contributed > 0 && sums_.any_touched();
   }
@@ -126,7 +121,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
   /// Says whether a predicate on the host vetoes the group; it is asked once.
   [[nodiscard]] bool give_verdict(Exec const& exec) {
     settle(exec);
-    auto decision = decision_of(exec, weight(), false, {});
+    auto decision = decision_of(exec, divisors().weight(), false, {});
     if constexpr (veto::on_host) decision.when.vetoed = vetoed_on_host(exec, decision);
     launch_once("accrue::finalize::verdict", exec,
                 note_verdict<decltype(decision)>{decision, &sums_.scalars().data()->verdict});
@@ -135,7 +130,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
   [[nodiscard]] group_verdict const* verdict() const { return &sums_.scalars().data()->verdict; }
   handle close_with(Exec const& exec, companions const& together, bool vetoed) {
     book_.observers().group_closing(group_.counts);
-    return attempt(exec, weight(), false, together, vetoed);
+    return attempt(exec, divisors().weight(), false, together, vetoed);
   }
   handle close_empty(Exec const& exec) {
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
@@ -151,37 +146,20 @@ class pipeline : public filling<Exec, Recipe, Set> {
 
   /// Makes the buffer the whole sum, and brings its norm to where the decision looks for it.
   void settle(Exec const& exec) {
-    if constexpr (has_terms) sums_.fold(exec, policies_.clip, factors(), group_);
+    if constexpr (has_terms) sums_.fold(exec, policies_.clip, divisors().factors(), group_);
     sums_.settle_norm(exec, policies_.clip);
   }
   /// Calls `what()` while the buffer is the whole of the open group.
   template <class What>
   [[nodiscard]] auto look(Exec const& exec, What const& what) {
     if constexpr (has_terms)
-      return sums_.look_at_whole(exec, factors(), what);
+      return sums_.look_at_whole(exec, divisors().factors(), what);
     else
       return what();
   }
-  /// Failure: `accrue::error` where a division was told that another weight would be there.
-  void check_weights() const {
-    if constexpr (!has_terms) {
-      check_weight(policies_.division, group_.total(), true);
-    } else if constexpr (!division::keeps_sums) {
-      [&]<std::size_t... T>(std::index_sequence<T...>) {
-        (policies_.division.template check<T>(group_.template term<T>().total(), true), ...);
-      }
-      (std::make_index_sequence<group_type::size>{});
-    }
-  }
-  [[nodiscard]] double divisor_of_sums(double of) const {
-    if constexpr (has_terms)
-      return of;
-    else
-      return objective::divisor(of) / divided_by_already(group_.total());
-  }
   /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
   [[nodiscard]] double divisor_so_far(Exec const& exec) {
-    double by = group_.contributed > 0 ? divisor_of_sums(weight()) : 1.0;
+    double by = divisors().of_sums_so_far();
     if constexpr (rejects) {
       sums_.settle_gate(exec);
       gate_state const gate = sums_.scalars().read(exec, "accrue::finalize: read what was let through").gate;
@@ -207,7 +185,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
     conditions_type when{scaling::get(policies_.loss_scale), policies_.veto};
     if constexpr (scales) when.scale = scale_.cell().data();
     group_counts const& n = group_.counts;
-    when.handed_over = {0.0, 0.0, weight(), n.microbatches.value(), n.samples.value(), n.tokens.value()};
+    when.handed_over = {0.0, 0.0, divisors().weight(), n.microbatches.value(), n.samples.value(), n.tokens.value()};
     when.weighs = objective::own_is_mean;
     when.pads = padded;
     when.has_loss = group_.has_loss();
@@ -221,13 +199,13 @@ class pipeline : public filling<Exec, Recipe, Set> {
     decide<std::remove_const_t<decltype(clip)>, conditions_type> decision{
         found.total,
         found.order,
-        divisor_of_sums(divided),
+        divisors().of_sums(divided),
         clip,
         largest_number,
         book_.next_number(),
         group_.loss.on_device ? &sums_.scalars().data()->loss : nullptr,
         static_cast<double>(group_.loss.on_host),
-        divisor(),
+        divisors().of_losses(),
         model.touched(exec),
         model.updates_of_view(),
         static_cast<std::int64_t>(model.directory().size()),

@@ -5,6 +5,7 @@
 #include <accrue/accumulate/boundary.hpp>
 #include <accrue/accumulate/holding.hpp>
 #include <accrue/accumulate/summation.hpp>
+#include <accrue/combination_check.hpp>
 #include <accrue/core/diagnostics.hpp>
 #include <accrue/core/parameters.hpp>
 #include <accrue/core/slots.hpp>
@@ -65,71 +66,6 @@ struct asked_for {
 
   /// Somebody has to look at a microbatch by itself before it is added.
   static constexpr bool looks_first = is_on_microbatch_v<clip> || rejects_microbatches<non_finite>;
-};
-
-template <class T>
-concept normalizes_somehow = normalization_policy<T> || named_terms<T>;
-
-/// Whether a division that announces weights announces that of each normalization.
-template <class Division, class Normalization>
-inline constexpr bool announces_each = [] {
-  if constexpr (normalization_policy<Normalization>)
-    return announces_weights_of<Division, Normalization>;
-  else
-    return true;
-}();
-template <class Division, class... Tags, class... Normalizations>
-inline constexpr bool announces_each<Division, terms<named_term<Tags, Normalizations>...>> =
-    !named_terms<terms<named_term<Tags, Normalizations>...>> || announces_weights_of<Division, Normalizations...>;
-
-/// Says what is wrong with the division of a recipe, the first thing only.
-template <class Asked, class NonFinite>
-struct division_check {
-  using division = typename Asked::division;
-  using summation = typename Asked::summation;
-  static constexpr bool satisfied = division_policy<division>;
-  static constexpr bool divides = [] {
-    if constexpr (satisfied) return !division::keeps_sums;
-    return false;
-  }();
-  static constexpr bool of_means = !divides || !requires { requires !Asked::objective::own_is_mean; };
-  static constexpr bool rejects = requires { requires NonFinite::rejects; };
-  static constexpr bool ordered = !carries_v<summation>;
-  static constexpr bool rescales = divides && !is_early_v<division>;
-  static constexpr bool announced = !Asked::normalizes || announces_each<division, typename Asked::normalization>;
-
-  static constexpr bool good = satisfied && of_means && announced && !(divides && rejects) && !(rescales && !ordered);
-
-  static constexpr bool passes() {
-    static_assert(satisfied, ACCRUE_SAY_BAD_DIVISION);
-    static_assert(of_means, ACCRUE_SAY_DIVISION_NEEDS_MEAN);
-    static_assert(announced || !of_means, ACCRUE_SAY_EARLY_OF_OTHER_COUNT);
-    static_assert(!(divides && rejects) || !announced || !of_means, ACCRUE_SAY_DIVIDED_AND_REJECTED);
-    static_assert(!(rescales && !ordered) || rejects || !of_means, ACCRUE_SAY_RUNNING_IN_ANY_ORDER);
-    return true;
-  }
-};
-
-/// Says what does not go with the named terms of a recipe, the first thing only.
-template <class Asked, class NonFinite>
-struct terms_check_of_recipe {
-  static constexpr bool named = has_terms_v<typename Asked::normalization>;
-  static constexpr bool good = !named || named_terms<typename Asked::normalization>;
-  static constexpr bool apart = std::is_same_v<typename Asked::division, late>;
-  static constexpr bool whole =
-      std::is_same_v<typename Asked::holding, one_at_a_time> && !is_on_microbatch_v<typename Asked::clip> && !requires {
-    requires NonFinite::rejects;
-  };
-  static constexpr bool divided = apart || is_early_v<typename Asked::division>;
-  static constexpr bool plain = !apart || !requires { typename Asked::summation::template carry<float>; };
-
-  static constexpr bool passes() {
-    static_assert(good, ACCRUE_SAY_BAD_TERMS);
-    static_assert(whole || !named || !good, ACCRUE_SAY_TERMS_ADDED_WHOLE);
-    static_assert(divided || !named || !good || !whole, ACCRUE_SAY_TERMS_AND_RUNNING);
-    static_assert(plain || !named || !good || !whole || !divided, ACCRUE_SAY_TERMS_AND_CARRIED);
-    return true;
-  }
 };
 
 /// Says what is wrong with a recipe. A type of its own, because clang gives up a class at the first assertion that
@@ -212,6 +148,7 @@ class recipe {
   template <class Slot>
   static constexpr bool once = at_most_once<Slot, Policies...>;
   static_assert(detail::recipe_check<Policies...>::done);
+  using non_finite_asked = policy_for_t<slot::non_finite, skip_group, Policies...>;
   static constexpr bool pads = pads_weight<typename asked::last_group>;
   static constexpr bool may_pad = requires(typename asked::boundary const& b) { b.microbatches(); };
 
@@ -236,8 +173,8 @@ class recipe {
   using veto_type = or_else<veto_policy<typename asked::veto> && once<slot::veto>, typename asked::veto, no_veto>;
   static constexpr bool looks_first = asked::looks_first;  ///< at a microbatch by itself, before it is added
   using division_type =
-      or_else<detail::division_check<asked, policy_for_t<slot::non_finite, skip_group, Policies...>>::good &&
-                  once<slot::division>,
+      or_else<detail::division_check<asked, non_finite_asked>::good &&
+                  detail::terms_check_of_recipe<asked, non_finite_asked>::divided && once<slot::division>,
               typename asked::division, late>;
   using update_type =
       or_else<detail::updates_somehow<typename asked::update>, typename asked::update, detail::reported_update>;

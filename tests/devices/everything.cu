@@ -101,6 +101,27 @@ void divided(exec const& instance, mixed const& m) {
   run(running, instance, m, m.a, m.c);
 }
 
+struct first_term;
+struct second_term;
+void named_terms(exec const& instance, mixed const& m) {
+  auto const terms = [] {
+    return accrue::terms(accrue::term<first_term>(accrue::per_token{}),
+                         accrue::term<second_term>(accrue::per_microbatch{}, 0.5));
+  };
+  auto const both = [&](auto& group) {
+    group.accumulate(instance, accrue::of<first_term>(accrue::mean_gradient{m.a, m.c}, accrue::mean_loss{m.loss}),
+                     accrue::of<second_term>(accrue::sum_gradient{m.a, accrue::no_gradient}), tokens{2});
+    static_cast<void>(group.update(instance));
+  };
+  accrue::accumulator late(instance, accrue::parameters(m.a, m.c), terms(), accrue::sgd{});
+  both(late);
+  static_cast<void>(late.measure());
+  static_cast<void>(late.snapshot<0>());
+  accrue::accumulator early(instance, accrue::parameters(m.a, m.c), terms(),
+                            accrue::early{tokens{2}, accrue::microbatches{1}}, accrue::sgd{});
+  both(early);
+}
+
 void held_and_lent(exec const& instance, mixed const& m) {
   accrue::accumulator group(instance, accrue::parameters(m.a, m.c, m.d), accrue::per_token{}, accrue::every{8},
                             accrue::drop_last{}, accrue::clip_by_global_norm{}, accrue::adamw{}, accrue::gather<4>{});
