@@ -74,8 +74,7 @@ class accumulator {
     using clip = typename recipe_type::clip_type;
     if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
                   clipped_alone_check<clip, Contribution>::passes() &&
-                  carried_check<summation, Contribution>::passes() &&
-                  clip_check<clip, seen_by_clip>::passes())
+                  carried_check<summation, Contribution>::passes() && clip_check<clip, seen_by_clip>::passes())
       stages_.add(exec, gradient, facts...);
   }
 

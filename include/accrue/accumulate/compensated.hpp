@@ -26,15 +26,15 @@ struct compensated_sum<float> {
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void begin(T& sum, T (&rest)[1], T const& x) {
     sum = rounded_to<float>(x);
-    rest[0] = x - sum;
+    rest[0] = minus(x, sum);
   }
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void add(T& sum, T (&rest)[1], T const& x) {
-    begin(sum, rest, T(sum + rest[0] + x));
+    begin(sum, rest, plus(plus(sum, rest[0]), x));
   }
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void merge(T& sum, T (&rest)[1], T const& other, T const (&others)[1]) {
-    add(sum, rest, T(other + others[0]));
+    add(sum, rest, plus(other, others[0]));
   }
   template <class T>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static T value(T const& sum, T const (&)[1]) {
@@ -80,8 +80,9 @@ struct compensated_sum<double> {
 /// rounding of each product to double. The order of the microbatches still matters to what is beyond that. Holds under
 /// -ffast-math: floats by construction; doubles where the compiler has a barrier against reordering, else they do not
 /// compile.
-/// Cost: one more buffer; a pass over floats moves 20 bytes an element instead of 12, one over doubles 40 instead of 24.
-/// Not with `adopt`, with rows or with gradients that a producer writes into the sums, which leave out what is carried.
+/// Cost: one more buffer; a pass over floats moves 20 bytes an element instead of 12, one over doubles 40 instead
+/// of 24. Not with `adopt`, with rows or with gradients that a producer writes into the sums, which leave out what is
+/// carried.
 struct compensated {
   using fills = slot::summation;
   static constexpr std::string_view name = "compensated";

@@ -24,11 +24,13 @@ struct order_independent_sum {
 
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void begin(T&, T (&bins)[words], T const& x) {
-    by_register(bins, [](auto& own, auto const& by) { binned<words>::begin(own, by); }, rounded(x));
+    by_register(
+        bins, [](auto& own, auto const& by) { binned<words>::begin(own, by); }, rounded(x));
   }
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void add(T&, T (&bins)[words], T const& x) {
-    by_register(bins, [](auto& own, auto const& by) { binned<words>::add(own, by); }, rounded(x));
+    by_register(
+        bins, [](auto& own, auto const& by) { binned<words>::add(own, by); }, rounded(x));
   }
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void merge(T&, T (&bins)[words], T const&, T const (&others)[words]) {
@@ -39,7 +41,8 @@ struct order_independent_sum {
     T sum(0.0), own[words];
     ACCRUE_UNROLLED
     for (int k = 0; k < words; ++k) own[k] = bins[k];
-    by_register(own, [](auto& each, auto const&) { each[0] = binned<words>::value(each); }, sum);
+    by_register(
+        own, [](auto& each, auto const&) { each[0] = binned<words>::value(each); }, sum);
     return rounded_to<Real>(own[0]);
   }
 
@@ -49,9 +52,7 @@ struct order_independent_sum {
   KOKKOS_FORCEINLINE_FUNCTION static void by_register(W (&bins)[words], What const& what, W const& x) {
 #if ACCRUE_HAS_LANES
     if constexpr (is_lanes_v<W>) {
-      [&]<std::size_t... R>(std::index_sequence<R...>) ACCRUE_ALWAYS_INLINE {
-        (in_register<R>(bins, what, x), ...);
-      }
+      [&]<std::size_t... R>(std::index_sequence<R...>) ACCRUE_ALWAYS_INLINE { (in_register<R>(bins, what, x), ...); }
       (std::make_index_sequence<W::registers>{});
     } else
 #endif
@@ -76,12 +77,11 @@ struct order_independent_sum {
 /// Guarantee: the sum of n products is exact, rounded once, but for what each of them has below the lowest bin: less
 /// than 2^-32 of the largest product where the buffer is float, 2^-64 where it is double. The same contributions give
 /// the same bits: of the gradient, of its norm, of the weight under `weighted`, of a loss given as numbers. A loss on
-/// the device is summed plainly. A product that is not finite, or is 2^993 or more, makes the sum NaN. Under -ffast-math
-/// it needs a compiler that has a barrier against reordering, else it does not compile.
-/// Cost: two doubles beside each float of the buffer, three beside each double; a pass over floats moves 36 bytes an
-/// element instead of 12, over doubles 56 instead of 24. Where the boundary does not know the last microbatch, the
-/// update reads them once more.
-/// Failure: `accrue::error` for more than 1 048 575 contributions in a group. Not with `adopt`, with rows or with
+/// the device is summed plainly. A product that is not finite, or is 2^993 or more, makes the sum NaN. Under
+/// -ffast-math it needs a compiler that has a barrier against reordering, else it does not compile. Cost: two doubles
+/// beside each float of the buffer, three beside each double; a pass over floats moves 36 bytes an element instead of
+/// 12, over doubles 56 instead of 24. Where the boundary does not know the last microbatch, the update reads them once
+/// more. Failure: `accrue::error` for more than 1 048 575 contributions in a group. Not with `adopt`, with rows or with
 /// gradients that a producer writes into the sums.
 struct order_independent {
   using fills = slot::summation;

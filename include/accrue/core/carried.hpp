@@ -13,8 +13,8 @@ namespace accrue {
 /// Whether a summation carries something beside each sum, in memory of its own, because the buffer's scalar cannot hold
 /// it: then it has `template <class Real> using carry`, for the real type of a buffer.
 ///
-/// `carry<Real>` has `words` of type `word`, beside each real number of the buffer, and as device functions, for doubles
-/// and for lanes of them alike:
+/// `carry<Real>` has `words` of type `word`, beside each real number of the buffer, and as device functions, for
+/// doubles and for lanes of them alike:
 ///
 ///     begin(sum, words, product)      the first product of a group
 ///     add(sum, words, product)        another one

@@ -88,10 +88,10 @@
 #define ACCRUE_SAY_NOT_ADOPTED                                                                                      \
   "accrue::accumulator: adopt() takes whole gradients, mean_gradient or sum_gradient without rows, and not beside " \
   "accrue::on_microbatch, which looks at a gradient before it is added: call accumulate()"
-#define ACCRUE_SAY_ADOPTED_AND_CARRIED                                                                                  \
+#define ACCRUE_SAY_ADOPTED_AND_CARRIED                                                            \
   "accrue::accumulator: adopt() makes sums of gradients where they lie, accrue::compensated and " \
   "accrue::order_independent keep more than that: call accumulate(), or sum with accrue::widened"
-#define ACCRUE_SAY_CARRIED                                                                                            \
+#define ACCRUE_SAY_CARRIED                                                                                             \
   "accrue: accrue::compensated and accrue::order_independent keep more than the sums, which rows and what a producer " \
   "writes into them would leave out: hand over whole gradients, or sum with accrue::widened"
 #define ACCRUE_SAY_REORDERED                                                                                         \

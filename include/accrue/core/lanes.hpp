@@ -224,12 +224,11 @@ inline constexpr bool has_fused_lanes = false;
 /// Doubles of the precision of `Real`: x, rounded to the nearest.
 template <class Real, class T>
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T rounded_to(T const& x) {
-  if constexpr (sizeof(Real) == sizeof(double))
-    return x;
+  if constexpr (sizeof(Real) == sizeof(double)) return x;
 #if ACCRUE_HAS_LANES
   else if constexpr (is_lanes_v<T>)
-    return T::map([](typename T::native part) ACCRUE_ALWAYS_INLINE { return detail::in_double(detail::in_quarter(part)); },
-                  x);
+    return T::map(
+        [](typename T::native part) ACCRUE_ALWAYS_INLINE { return detail::in_double(detail::in_quarter(part)); }, x);
 #endif
   else
     return static_cast<T>(static_cast<Real>(x));

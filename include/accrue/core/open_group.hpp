@@ -24,7 +24,7 @@ struct group_loss {
 template <class Count, class Total = double>
 struct open_group {
   group_counts counts;
-  std::int64_t contributed = 0;  ///< microbatches that weigh
+  std::int64_t contributed = 0;                                          ///< microbatches that weigh
   std::conditional_t<std::is_integral_v<Count>, Count, Total> weight{};  ///< N so far: exact for integers
   group_loss<Total> loss;
 

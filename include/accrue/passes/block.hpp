@@ -62,7 +62,7 @@ struct block {
   std::int64_t first_chunk = 0;  ///< likewise
   std::int64_t words_apart = 0;  ///< elements of the buffer, of each word of state, of each set
   int state_words = 0;
-  device_array<B, Exec> arena;  ///< the buffer, then the words of state, then the sets that are lent
+  device_array<B, Exec> arena;        ///< the buffer, then the words of state, then the sets that are lent
   device_array<double, Exec> beside;  ///< what the summation carries; none where it carries nothing
 
   device_table<chunk, Exec> chunks;
@@ -95,8 +95,7 @@ struct block {
     state_words = words_of_state;
     words_apart = plan.words;
     arena = {exec, "accrue::buffer_and_state", static_cast<std::size_t>(words_apart * (1 + state_words + sets_lent))};
-    if (carried > 0)
-      beside = {exec, "accrue::carried_sums", static_cast<std::size_t>((words_apart * carried + 7) / 8)};
+    if (carried > 0) beside = {exec, "accrue::carried_sums", static_cast<std::size_t>((words_apart * carried + 7) / 8)};
     std::vector<chunk> cut = cut_into_chunks(plan.sizes, interleaved_runs(plan.parameters));
     shares = {exec, "accrue::passes::shares", cut_into_shares(cut, runs_on_host_v<Exec> ? exec.concurrency() : 1)};
     chunks = {exec, "accrue::passes::chunks", std::move(cut)};
