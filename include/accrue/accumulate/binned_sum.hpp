@@ -23,7 +23,8 @@ namespace accrue {
 /// move to other places as a whole, and what is below the lowest is dropped as a whole.
 ///
 /// Guarantee: exact but for what is below the lowest bin, which is less than 2^(-32 (Bins - 1)) of the largest number,
-/// for each number. What is not finite or is 2^993 or more makes NaN of the sum, for good. At most `most` numbers.
+/// for each number, or than 2^-1054. What is not finite or is 2^993 or more makes NaN of the sum, for good. At most
+/// `most` numbers.
 template <int Bins>
 struct binned {
   static constexpr std::int64_t most = (std::int64_t{1} << 20) - 1;  ///< slices of 2^31 units, and 2^51 to go
@@ -108,8 +109,9 @@ struct binned {
   /// x beyond the last bin that of NaN.
   template <class V>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static bits<V> bits_of_anchor_for(V const& x) {
-    bits<V> const from = (detail::bits_in(x) >> 52) & 0x7e0;
-    bits<V> const beyond = (from + 32) >> 11;  // 1 or 0
+    bits<V> from = (detail::bits_in(x) >> 52) & 0x7e0;
+    if constexpr (Bins == 3) from = from + (((from - 1) >> 63) << 5);  // the lowest unit stays above the last bit of 0
+    bits<V> const beyond = (from + 32) >> 11;                          // 1 or 0
     return (from + 53 - (22 & (0 - beyond))) << 52;
   }
   template <class V>

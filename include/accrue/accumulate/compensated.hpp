@@ -26,15 +26,15 @@ struct compensated_sum<float> {
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void begin(T& sum, T (&rest)[1], T const& x) {
     sum = rounded_to<float>(x);
-    rest[0] = x - sum;
+    rest[0] = minus(x, sum);
   }
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void add(T& sum, T (&rest)[1], T const& x) {
-    begin(sum, rest, T(sum + rest[0] + x));
+    begin(sum, rest, plus(plus(sum, rest[0]), x));
   }
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void merge(T& sum, T (&rest)[1], T const& other, T const (&others)[1]) {
-    add(sum, rest, T(other + others[0]));
+    add(sum, rest, plus(other, others[0]));
   }
   template <class T>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static T value(T const& sum, T const (&)[1]) {

@@ -87,7 +87,7 @@ struct carried_element {
     for (std::int64_t part = 0; part < parts; ++part) {
       std::int64_t const at = parts * i + part;
       double sum = 0.0;
-      double own[Carry::words];
+      double own[Carry::words]{};
       double const first = part_of(weigh[0](product(widen(gradient))), part);
       if (overwrites) {
         Carry::begin(sum, own, first);
@@ -113,7 +113,7 @@ struct carried_element {
   ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t i, G const* gradient) requires(
       lane_scalar<G>&& lane_scalar<B>&& weighs_lanes<Weigh, product>) {
     lanes<double> sum(0.0);
-    lanes<double> own[Carry::words];
+    lanes<double> own[Carry::words]{};
     lanes<double> const first = weigh[0](load_wide(gradient));
     if (overwrites) {
       Carry::begin(sum, own, first);
@@ -154,14 +154,14 @@ struct settle_element {
   KOKKOS_FUNCTION void operator()(std::int64_t i, B&) const {
     constexpr std::int64_t parts = sums_of_view<B, Carry>::parts;
     for (std::int64_t at = parts * i; at < parts * (i + 1); ++at) {
-      double own[Carry::words];
+      double own[Carry::words]{};
       from.load(at, own);
       from.store_sum(at, Carry::value(0.0, own));
     }
   }
 #if ACCRUE_HAS_LANES
   ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t i, B*) const requires(lane_scalar<B>) {
-    lanes<double> own[Carry::words];
+    lanes<double> own[Carry::words]{};
     from.load(i, own);
     from.store_sum(i, Carry::value(lanes<double>(0.0), own), false);
   }

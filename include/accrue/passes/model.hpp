@@ -3,11 +3,11 @@
 #define ACCRUE_PASSES_MODEL_HPP
 
 #include <accrue/core/adopted.hpp>
-#include <accrue/passes/add_carried.hpp>
 #include <accrue/passes/apply.hpp>
 #include <accrue/passes/block.hpp>
 #include <accrue/passes/gradient_tables.hpp>
 #include <accrue/passes/measure.hpp>
+#include <accrue/passes/merge_carried.hpp>
 #include <accrue/passes/model_storage.hpp>
 #include <accrue/passes/model_types.hpp>
 #include <accrue/passes/view_directory.hpp>
@@ -192,6 +192,19 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     tables_.touch(count);
   }
 
+  /// Adds the sums that another model has formed of the same parameters, with what is carried beside them.
+  void merge(std::string const& label, Exec const& exec, model& other) requires(carries_v<Summation>) {
+    tables_.upload_sums(exec);
+    other.tables_.upload_sums(exec);
+    storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
+      for_each_chunk(label, exec, each.list(),
+                     merge_chunk<B, carry_of<Summation, B>>{each.chunks.data(), side_of(each),
+                                                            other.side_of(other.storage_.template block_of<P>())});
+    });
+    for (std::size_t view = 0; view < directory().size(); ++view)
+      if (other.is_touched(view)) note_written(view);
+  }
+
   /// Measures the first contribution that is held.
   template <class Contribution>
   void measure_held(std::string const& label, Exec const& exec, norm_request const& wanted) {
@@ -251,6 +264,11 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   template <class Block>
   [[nodiscard]] double const* keep_of(Block const& each) const {
     return tables_.touched().keeps() + each.first_view;
+  }
+  template <class Block>
+  [[nodiscard]] auto side_of(Block const& each) const {
+    using carry = carry_of<Summation, typename Block::buffer_scalar>;
+    return merged_side<carry>{sums_of_block(each), each.template carried<carry>(), touched_of(each)};
   }
   template <class Block>
   [[nodiscard]] measuring measuring_of(Block const& each, norm_request const& wanted) const {
