@@ -3,10 +3,12 @@
 #include <accrue/accrue.hpp>
 #include <accrue/interop/mdspan.hpp>
 #include <accrue/interop/pointer.hpp>
+#include <accrue/restart.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <vector>
 
 namespace devices {
@@ -71,6 +73,9 @@ void master_weights(exec const& instance, mixed const& m, view<accrue::bfloat16*
                                                accrue::master_weights{m.f, of_f}),
                             accrue::per_token{}, accrue::keep_last{}, accrue::adamw{});
   run(group, instance, m, m.a, m.b, m.f);
+  std::stringstream state;
+  save(instance, group, state);
+  load(instance, group, state);
 }
 
 void every_rule(exec const& instance, mixed const& m) {
