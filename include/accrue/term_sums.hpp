@@ -47,16 +47,18 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
   term_sums(Exec const& exec, Set set, int state_words)
       : base(exec, std::move(set), state_words, static_cast<int>(further)) {
     for (std::size_t t = 0; t < count; ++t) losses_.emplace_back(exec);
-    for (std::size_t t = 0; t < further; ++t)
-      further_[t] = tables(exec,
-                           laid_out_like_sums(this->model_,
-                                              [&](auto const& each) {
-                                                const auto word = 1 + each.state_words + static_cast<std::int64_t>(t);
-                                                return each.arena.data() + word * each.words_apart;
-                                              }),
-                           {});
-    std::vector<strided> const none(this->model_.directory().size());
-    for (std::size_t t = 0; apart && t < count; ++t) summands_[t].views = {exec, "accrue::passes::summands", none};
+    if constexpr (apart) {
+      std::int64_t set = 0;
+      for (tables& each : further_) {
+        std::vector<strided> sums = laid_out_like_sums(this->model_, [set](auto const& block) {
+          return block.arena.data() + (1 + block.state_words + set) * block.words_apart;
+        });
+        each = tables(exec, std::move(sums), {});
+        ++set;
+      }
+      std::vector<strided> const none(this->model_.directory().size());
+      for (summand<Exec>& each : summands_) each.views = {exec, "accrue::passes::summands", none};
+    }
   }
 
   /// The losses of a term that lie on the device.
