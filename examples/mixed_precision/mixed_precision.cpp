@@ -18,6 +18,7 @@ constexpr int features = 4;
 constexpr int microbatch_size = 8;
 constexpr int groups = 150;
 constexpr int poisoned_sample = 1234;  // in the middle of the data: its label is NaN
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 /// What the weights should become.
 KOKKOS_FUNCTION float wanted(int k) { return k == 1 ? -1.0f : 0.5f + static_cast<float>(k); }
@@ -25,7 +26,7 @@ KOKKOS_FUNCTION float wanted(int k) { return k == 1 ? -1.0f : 0.5f + static_cast
 /// Sample i: numbers in [-1, 1], and a label that is their sum by the wanted weights.
 KOKKOS_FUNCTION float feature(int i, int k) { return 0.25f * static_cast<float>((i * (k + 3) + i / 5 + k) % 9) - 1.0f; }
 KOKKOS_FUNCTION float label(int i) {
-  if (i == poisoned_sample) return std::numeric_limits<float>::quiet_NaN();
+  if (i == poisoned_sample) return not_a_number;
   float sum = 0;
   for (int k = 0; k < features; ++k) sum += wanted(k) * feature(i, k);
   return sum;
@@ -100,7 +101,7 @@ int main(int argc, char* argv[]) {
         "the poisoned microbatch");
   check(records[77].result == accrue::outcome::applied && records[77].weight == microbatch_size, "its group");
   check(scale.state().overflows == 7 && scale.value() == 0x1p15f, "the scale");
-  check(records.back().loss < 1e-4, "the loss");
+  check(records.back().loss.value_or(1.0) < 1e-4, "the loss");
 
   auto const trained = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, weights);
   auto const rounded = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, copy);

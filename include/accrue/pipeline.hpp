@@ -41,7 +41,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
   using veto = typename Recipe::veto_type;
   using summation = typename Recipe::summation_type;
   using buffers = typename buffer_scalars<summation, Set>::type;
-  using conditions_type = conditions<typename scaling::type, veto, rejects>;
+  using veto_in_kernels = std::conditional_t<veto::on_host, answered_veto, veto>;
+  using conditions_type = conditions<typename scaling::type, veto_in_kernels, rejects>;
   static constexpr bool in_float =
       buffers::template contains<float> || buffers::template contains<Kokkos::complex<float>>;
   static constexpr double largest_number =
@@ -181,8 +182,14 @@ class pipeline : public filling<Exec, Recipe, Set> {
     return done;
   }
 
+  [[nodiscard]] veto_in_kernels veto_for_kernels() const {
+    if constexpr (veto::on_host)
+      return {};
+    else
+      return policies_.veto;
+  }
   [[nodiscard]] conditions_type conditions_so_far(bool padded) const {
-    conditions_type when{scaling::get(policies_.loss_scale), policies_.veto};
+    conditions_type when{scaling::get(policies_.loss_scale), veto_for_kernels()};
     if constexpr (scales) when.scale = scale_.cell().data();
     group_counts const& n = group_.counts;
     when.handed_over = {0.0, 0.0, divisors().weight(), n.microbatches.value(), n.samples.value(), n.tokens.value()};

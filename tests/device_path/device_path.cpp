@@ -5,6 +5,7 @@
 template <>
 inline constexpr bool accrue::runs_on_host_v<Kokkos::DefaultHostExecutionSpace> = false;
 
+#include "device_path/fence_count.hpp"
 #include "randomized/driver.hpp"
 
 #include <accrue/accrue.hpp>
@@ -13,7 +14,6 @@ inline constexpr bool accrue::runs_on_host_v<Kokkos::DefaultHostExecutionSpace> 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 using namespace accrue;
@@ -39,27 +39,6 @@ struct subtract_number {
   template <class Real>
   [[nodiscard]] KOKKOS_FUNCTION rule for_update(std::int64_t number) const {
     return {static_cast<double>(number)};
-  }
-};
-
-/// Counts the fences of accrue, of which a group has none.
-class fence_count {
- public:
-  fence_count() {
-    own() = 0;
-    Kokkos::Tools::Experimental::set_begin_fence_callback([](char const* name, std::uint32_t, std::uint64_t*) {
-      own() += std::string_view(name).find("accrue") != std::string_view::npos ? 1 : 0;
-    });
-  }
-  ~fence_count() { Kokkos::Tools::Experimental::set_begin_fence_callback(nullptr); }
-  fence_count(fence_count const&) = delete;
-  fence_count& operator=(fence_count const&) = delete;
-  [[nodiscard]] static int value() { return own(); }
-
- private:
-  static int& own() {
-    static int count = 0;
-    return count;
   }
 };
 

@@ -162,4 +162,53 @@ void rows_and_written(exec const& instance, mixed const& m) {
       accrue::sum_gradient{accrue::rows(indices, Kokkos::View<Kokkos::complex<float>*, exec>("rows", 2))}, tokens{1});
 }
 
+struct unlikely {
+  double bound;
+  KOKKOS_FUNCTION bool operator()(accrue::group_finding const& found) const { return found.norm > bound; }
+};
+struct reads_scale {
+  accrue::scale_cell<exec>::view_type scale;
+  view<float> loss;
+  KOKKOS_FUNCTION void operator()(int) const { loss() *= scale(); }
+};
+
+void scaled_and_rejecting(exec const& instance, mixed const& m) {
+  accrue::accumulator group(
+      instance, accrue::parameters(m.a, m.c, m.d), accrue::per_token{}, accrue::every{4}, accrue::pad_last{},
+      accrue::dynamic_scale::megatron(), accrue::reject_microbatch{.max_norm = 10.0, .max_consecutive = 5},
+      accrue::on_microbatch(accrue::clip_by_global_norm{}), accrue::veto_if(unlikely{100.0}), accrue::adamw{});
+  Kokkos::parallel_for(Kokkos::RangePolicy<exec>(instance, 0, 1), reads_scale{group.loss_scale().view(), m.loss});
+  run(group, instance, m, m.a, m.c, m.d);
+  group.accumulate(accrue::mean_gradient{m.a, accrue::no_gradient, m.d}, tokens{1},
+                   accrue::sample_ids(std::vector<std::int64_t>{1, 2}));
+  static_cast<void>(group.measure());
+  static_cast<void>(group.snapshot<0>());
+  for (accrue::rejection const& each : group.ledger().rejections()) std::cout << each;
+  group.loss_scale().restore(group.loss_scale().state());
+
+  accrue::accumulator bounded(
+      instance, accrue::parameters(m.a), accrue::per_token{}, accrue::keep_last{}, accrue::at_least{tokens{4}},
+      accrue::reject_microbatch{}, accrue::constant_scale{.scale = 8.0f},
+      accrue::on_microbatch(accrue::clip_by_value{}),
+      accrue::veto_if(KOKKOS_LAMBDA(accrue::group_finding const& found) { return found.loss > 1.0; }),
+      accrue::with_gradient(reads_norm{}));
+  run(bounded, instance, m, m.a);
+
+  accrue::accumulator raising(
+      instance, accrue::parameters(m.a), accrue::per_token{}, accrue::keep_last{}, accrue::raise{},
+      accrue::veto_on_host([](accrue::group_finding const& found) { return found.weight < 2; }), accrue::sgd{});
+  run(raising, instance, m, m.a);
+}
+
+void closing_together(exec const& instance, mixed const& m) {
+  accrue::shared_scale const scale(instance, accrue::dynamic_scale{.at_floor = accrue::overflow_at_floor::stays});
+  accrue::accumulator first(instance, accrue::parameters(m.a), accrue::per_token{}, scale, accrue::adam{});
+  accrue::accumulator second(instance, accrue::parameters(m.c, m.d), accrue::per_token{}, scale,
+                             accrue::clip_by_global_norm{}, accrue::veto_if(unlikely{100.0}), accrue::sgd{});
+  accrue::accumulator third(instance, accrue::parameters(m.b), accrue::per_token{}, accrue::reject_microbatch{},
+                            accrue::momentum{});
+  auto const done = accrue::update_together(first, second, third);
+  static_cast<void>(done[0].result());
+}
+
 }  // namespace devices

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_CORE_USER_FUNCTION_HPP
 #define ACCRUE_CORE_USER_FUNCTION_HPP
 
+#include <Kokkos_Core.hpp>
 #include <concepts>
 #include <memory>
 #include <type_traits>
@@ -56,7 +57,7 @@ class user_function {
     return *this;
   }
 
-  [[nodiscard]] Function const& get() const { return function_; }
+  [[nodiscard]] KOKKOS_FUNCTION Function const& get() const { return function_; }
 
   friend bool operator==(user_function const& a,
                          user_function const& b) requires detail::comparable_function<Function> {

@@ -11,7 +11,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
-#include <limits>
 
 namespace accrue {
 
@@ -23,6 +22,12 @@ struct companions {
   group_verdict const* verdicts[most_together - 1] = {};
   std::int32_t count = 0;
   bool changes_scale = true;  ///< the last one to close does
+};
+
+/// Takes the place of a veto on the host, whose answer is known by then: kernels cannot name the types of its closures.
+struct answered_veto {
+  static constexpr bool on_device = false;
+  static constexpr bool on_host = true;
 };
 
 /// What a group's decision depends on beside norm and clip. By default on nothing, and then this is nothing but
@@ -80,7 +85,8 @@ struct conditions {
   [[nodiscard]] KOKKOS_FUNCTION group_finding found(double norm, double loss) const {
     group_finding finding = handed_over;
     finding.norm = norm;
-    finding.loss = has_loss ? loss : std::numeric_limits<double>::quiet_NaN();
+    finding.loss = loss;
+    if (!has_loss) finding.loss = Kokkos::Experimental::quiet_NaN_v<double>;
     if constexpr (Gated) {
       finding.weight = gate->total_weight();
       finding.microbatches -= gate->rejected.microbatches;

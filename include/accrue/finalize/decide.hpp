@@ -10,7 +10,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 
 namespace accrue {
@@ -50,7 +49,7 @@ struct decide {
 
   /// The same without a look at accumulators that close together with this one.
   [[nodiscard]] KOKKOS_FUNCTION decision settle_alone() const {
-    if (when.emptied()) return {1.0, std::numeric_limits<double>::quiet_NaN(), 1.0, 0, outcome::empty};
+    if (when.emptied()) return {1.0, Kokkos::Experimental::quiet_NaN_v<double>, 1.0, 0, outcome::empty};
     double const by = when.of_accepted(divisor) * when.loss_scale();
     double const norm = norm_of(order, *total, by);
     bool const finite = total->non_finite == 0 && is_finite(norm);

@@ -47,20 +47,15 @@ class veto_if {
   explicit veto_if(Predicate predicate) : predicate_(std::move(predicate)) {}
   [[nodiscard]] KOKKOS_FUNCTION bool operator()(
       group_finding const& found) const requires std::predicate<Predicate const&, group_finding const&> {
-    return predicate_(found);
+    return predicate_.get()(found);
   }
 
-  veto_if(veto_if const&) = default;
-  veto_if& operator=(veto_if const& other) {
-    detail::replace(predicate_, other.predicate_);
-    return *this;
-  }
   friend bool operator==(veto_if const& a, veto_if const& b) requires detail::comparable_function<Predicate> {
-    return detail::same_function(a.predicate_, b.predicate_);
+    return a.predicate_ == b.predicate_;
   }
 
  private:
-  Predicate predicate_;  // not a user_function, whose members nvcc would take for host code
+  user_function<Predicate> predicate_;
 };
 template <class Predicate>
 veto_if(Predicate) -> veto_if<Predicate>;
