@@ -19,6 +19,7 @@
 
 template struct accrue::binned<2>;
 template struct accrue::binned<3>;
+template class accrue::binned_total<double>;
 template struct accrue::order_independent_sum<float>;
 template struct accrue::order_independent_sum<double>;
 
@@ -133,12 +134,12 @@ TEST_CASE("order_independent: the most numbers that a group may hold fit, and on
 TEST_CASE("order_independent: a group's real weights add up to the same bits in any order") {
   std::mt19937_64 engine(4);
   auto numbers = mixed_numbers(engine, 100, -40, 40);
-  accrue::order_independent_total expected;
+  accrue::binned_total<double> expected;
   for (double x : numbers) expected += x;
-  CHECK(static_cast<double>(accrue::order_independent_total{}) == 0.0);
+  CHECK(static_cast<double>(accrue::binned_total<double>{}) == 0.0);
   for (int order = 0; order < 100; ++order) {
     std::shuffle(numbers.begin(), numbers.end(), engine);
-    accrue::order_independent_total total;
+    accrue::binned_total<double> total;
     for (double x : numbers) total += x;
     CHECK(static_cast<double>(total) == static_cast<double>(expected));
   }

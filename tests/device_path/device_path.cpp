@@ -200,3 +200,11 @@ TEST_CASE("device path: random groups of contiguous gradients, narrow ones too, 
           item<bfloat16, bfloat16, 2, right, right>, item<double, float, 1, right, right>>("packets on the device path",
                                                                                            13, 300);
 }
+
+TEST_CASE("device path: random groups under the summations that carry more than the sums equal the full batch") {
+  compare<recipe<per_token, every, keep_last, clip_by_global_norm, compensated, sgd>,
+          item<float, bfloat16, 2, Kokkos::LayoutLeft>>("compensated on the device path", 13, 150);
+  compare<recipe<per_token, every, keep_last, clip_by_global_norm, order_independent, sgd>,
+          item<Kokkos::complex<float>, Kokkos::complex<float>, 1, Kokkos::LayoutRight>,
+          item<double, double, 1, Kokkos::LayoutStride>>("order independent on the device path", 14, 150);
+}

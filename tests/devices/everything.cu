@@ -135,6 +135,24 @@ void held_and_lent(exec const& instance, mixed const& m) {
   run(group, instance, m, a, c, d);
 }
 
+template <class Summation>
+void summed(exec const& instance, mixed const& m) {
+  accrue::accumulator group(instance, accrue::parameters(m.a, m.b, m.c, m.d), accrue::weighted{}, accrue::every{8},
+                            accrue::keep_last{}, accrue::on_microbatch(accrue::clip_by_value{}), Summation{},
+                            accrue::sgd{});
+  group.accumulate(instance, accrue::mean_gradient{m.a, m.b, m.c, m.d}, accrue::weight{0.5});
+  static_cast<void>(group.update());
+  accrue::accumulator held(instance, accrue::parameters(m.a, m.b), accrue::per_token{}, accrue::keep_last{},
+                           Summation{}, accrue::gather<2>{}, accrue::sgd{});
+  run(held, instance, m, m.a, m.b);
+  static_cast<void>(held.template snapshot<0>());
+  using model = accrue::model<exec, Summation, decltype(accrue::parameters(m.a, m.d))>;
+  model one(instance, accrue::parameters(m.a, m.d), 0), other(instance, accrue::parameters(m.a, m.d), 0);
+  one.merge("merge", instance, other);
+}
+template void summed<accrue::compensated>(exec const&, mixed const&);
+template void summed<accrue::order_independent>(exec const&, mixed const&);
+
 template <class Adder>
 struct add_one {
   Adder add;

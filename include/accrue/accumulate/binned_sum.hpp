@@ -153,9 +153,10 @@ struct binned {
 };
 
 /// The same for real numbers on the host: what a group weighs.
-class order_independent_total {
+template <class Real>
+class binned_total {
  public:
-  order_independent_total& operator+=(double x) {
+  binned_total& operator+=(Real x) {
     if (empty_)
       binned<3>::begin(sums_, rounded(x));
     else
@@ -168,10 +169,10 @@ class order_independent_total {
   void state(Visit&& visit) {
     visit(empty_, sums_[0], sums_[1], sums_[2]);
   }
-  explicit operator double() const { return empty_ ? 0.0 : binned<3>::value(sums_); }
+  explicit operator Real() const { return empty_ ? Real(0) : binned<3>::value(sums_); }
 
  private:
-  double sums_[3]{};
+  Real sums_[3]{};
   bool empty_ = true;
 };
 

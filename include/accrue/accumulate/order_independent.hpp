@@ -92,7 +92,7 @@ struct order_independent {
   template <class Real>
   using carry = order_independent_sum<Real>;
   /// What the host sums real numbers in.
-  using total = order_independent_total;
+  using total = binned_total<double>;
   friend bool operator==(order_independent const&, order_independent const&) = default;
 };
 
