@@ -147,9 +147,9 @@ TEST_CASE("model: adds gradients of other scalars and layouts, index by index, a
   std::vector<std::optional<halves>> const only_c{half(7.0, 2), {}};
 
   m.add<accrue::mean_gradient>(3.0, half(2.0, 3), rows, no_gradient, no_gradient);
-  CHECK(m.model.touched_views() == std::vector<bool>{true, true, false, false, false});
+  CHECK(m.model.touched_views(m.instance) == std::vector<bool>{true, true, false, false, false});
   m.add<accrue::mean_gradient>(10.0, half(5.0, 3), no_gradient, only_c, no_gradient);
-  CHECK(m.model.touched_views() == std::vector<bool>{true, true, true, false, false});
+  CHECK(m.model.touched_views(m.instance) == std::vector<bool>{true, true, true, false, false});
   CHECK(m.model.any_touched());
   m.add<accrue::sum_gradient>(1.0);  // names nothing
   m.instance.fence();
@@ -170,7 +170,7 @@ TEST_CASE("model: adds gradients of other scalars and layouts, index by index, a
   m.add<accrue::mean_gradient>(1.0, half(4.0, 3), no_gradient, no_gradient, filled(point("gradient"), 6.0));
   CHECK(first(accrue::sums_of<0>(m.model)) == 4.0);
   CHECK(first(accrue::sums_of<3>(m.model)) == 6.0);
-  CHECK(m.model.touched_views() == std::vector<bool>{true, false, false, false, true});
+  CHECK(m.model.touched_views(m.instance) == std::vector<bool>{true, false, false, false, true});
 }
 
 TEST_CASE("model: measures what was touched, and a contribution before it is added") {
@@ -239,7 +239,8 @@ TEST_CASE("model: applies each group's rule to what was touched, finished once, 
   using rules = accrue::rule_list<scaled_descent, scaled_descent>;
   auto const apply = [&](bool yes) {
     m.model.apply("apply", m.instance, rules{{1.0}, {{100.0}}}, accrue::no_clip{},
-                  fixed_decision{{2.0, 1.0, 0.5, yes ? 1 : 0}, entered.data()}, &m.scalars.data()->workers_gone);
+                  fixed_decision{{2.0, 1.0, 0.5, yes ? 1 : 0, accrue::outcome::applied}, entered.data()},
+                  &m.scalars.data()->workers_gone);
   };
   auto const parameters = [&] { return std::vector<double>{first(m.a), first(m.b), first(m.c), first(m.e)}; };
   apply(false);
@@ -264,9 +265,10 @@ TEST_CASE("model: applies each group's rule to what was touched, finished once, 
 TEST_CASE("copy_quotient: divides in double and rounds once, as the update does") {
   float const sum = 16777216.0f;
   float copy = 0.0f;
-  accrue::copy_quotient<float>{&sum, &copy, {16777217.0, 1.0}, true}(0);
+  std::uint8_t const touched = 1, untouched = 0;
+  accrue::copy_quotient<float>{&sum, &copy, {16777217.0, 1.0}, &touched}(0);
   CHECK(copy == static_cast<float>(16777216.0 / 16777217.0));
-  accrue::copy_quotient<float>{&sum, &copy, {16777217.0, 1.0}, false}(0);
+  accrue::copy_quotient<float>{&sum, &copy, {16777217.0, 1.0}, &untouched}(0);
   CHECK(copy == 0.0f);
 }
 
