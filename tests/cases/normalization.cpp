@@ -73,6 +73,15 @@ TEST_CASE_TEMPLATE("P-002 gradients that were divided by the group's weight alre
   CHECK(taken(theta) == std::vector<T>{4});  // divided by 4 once more: 1
 }
 
+TEST_CASE("P-002 an announced weight is divided by once") {
+  Kokkos::View<float*> theta("theta", 1);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::early{tokens{8}},
+                            accrue::sgd{.learning_rate = 1.0});
+  for (int i = 0; i < 4; ++i) group.accumulate(sum_gradient{make_view<float>({8})}, tokens{2});
+  group.update();
+  CHECK(taken(theta) == std::vector<float>{4});  // divided by 4 once more: 1
+}
+
 TEST_CASE_TEMPLATE("P-009 two terms of the loss have denominators of their own", T, float, double) {
   struct token_term {};
   struct auxiliary {};

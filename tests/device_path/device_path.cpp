@@ -183,6 +183,29 @@ TEST_CASE("device path: large tables that go round between more contents than ar
   for (array const& each : theta) CHECK(each(1) == doctest::Approx(-9.0));
 }
 
+TEST_CASE("device path: sums that shrink, and terms that are added up, wait for nothing") {
+  auto const theta = filled(300, 0.0), one = filled(300, 1.0), three = filled(300, 3.0);
+  accrue::accumulator mean(parameters(theta), per_token{}, running{}, sgd{.learning_rate = 1.0});
+  struct first;
+  struct second;
+  accrue::accumulator both(parameters(theta), terms(term<first>(per_token{}), term<second>(per_microbatch{}, 0.5)),
+                           sgd{.learning_rate = 1.0});
+  fence_count const fences;
+  for (int group = 0; group < 8; ++group) {
+    for (int m = 0; m < 6; ++m) mean.accumulate(mean_gradient{m % 2 == 0 ? one : three}, tokens{m % 2 == 0 ? 2 : 6});
+    mean.update();  // 2.5
+    both.accumulate(of<first>(mean_gradient{one}), of<second>(mean_gradient{three}), tokens{1});
+    if (group % 2 == 0)
+      both.accumulate(of<first>(mean_gradient{three}), tokens{3});  // 2.5 + 1.5
+    else
+      both.accumulate(of<second>(mean_gradient{one}));  // 1 + 1
+    both.update();
+  }
+  CHECK(fence_count::value() == 0);
+  mean.exec().fence();
+  for (array const& each : theta) CHECK(each(2) == doctest::Approx(-8 * 2.5 - 4 * 4.0 - 4 * 2.0).epsilon(1e-14));
+}
+
 TEST_CASE("device path: random groups of tokens equal the full batch") {
   compare<recipe<per_token, every, pad_last, clip_by_global_norm, momentum>,
           item<double, double, 1, Kokkos::LayoutStride>, item<float, float, 2, Kokkos::LayoutLeft>>(
