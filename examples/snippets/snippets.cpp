@@ -10,6 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,6 +19,12 @@ namespace {
 
 using vector = Kokkos::View<double*, Kokkos::HostSpace>;
 using scalar = Kokkos::View<float, Kokkos::HostSpace>;
+
+// Tags of terms: any types will do, and a name is printed.
+struct language {
+  static constexpr std::string_view name = "language";
+};
+struct balance {};
 
 /// Ends the program where something does not hold.
 void check(bool holds, int line = __builtin_LINE()) {
@@ -247,6 +254,48 @@ void objective() {
   check(theta() == -4);  // under mean_objective: 4 / 8
 }
 
+void division() {
+  scalar const theta("theta"), gradient("gradient");
+  Kokkos::deep_copy(gradient, 1e30f);
+
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, accrue::keep_last{},
+                            accrue::early{accrue::tokens{4000000000}}, accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{1000000000});
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{3000000000});
+  check(group.update() == accrue::outcome::applied);  // late: skipped, a float holds no 4e39
+  check(std::abs(theta() / -1e30f - 1.0f) < 1e-6f);
+
+  group.change_division(accrue::early{accrue::tokens{2000}});  // of the next group
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{1000});
+  try {
+    group.update();
+  } catch (accrue::error const& e) {
+    std::cout << e.what() << '\n';  // the group weighs 1000, and 2000 was announced
+  }
+  check(group.held() == accrue::microbatches{1});  // it is still open
+}
+
+void terms() {
+  scalar const theta("theta"), of_tokens("gradient of the tokens' loss"), of_balance("gradient of the auxiliary loss");
+  accrue::accumulator group(
+      accrue::parameters(theta),
+      accrue::terms(accrue::term<language>(accrue::per_token{}), accrue::term<balance>(accrue::per_microbatch{}, 0.25)),
+      accrue::clip_by_global_norm{.max_norm = 10.0}, accrue::sgd{.learning_rate = 1.0});
+
+  Kokkos::deep_copy(of_tokens, 6.0f), Kokkos::deep_copy(of_balance, 4.0f);
+  group.accumulate(accrue::of<language>(accrue::sum_gradient{of_tokens}, accrue::sum_loss{1.0}),
+                   accrue::of<balance>(accrue::mean_gradient{of_balance}, accrue::mean_loss{2.0}), accrue::tokens{2});
+  Kokkos::deep_copy(of_tokens, 18.0f), Kokkos::deep_copy(of_balance, 12.0f);
+  group.accumulate(accrue::of<language>(accrue::sum_gradient{of_tokens}, accrue::sum_loss{7.0}),
+                   accrue::of<balance>(accrue::mean_gradient{of_balance}, accrue::mean_loss{2.0}), accrue::tokens{6});
+  group.update();
+  check(theta() == -5);  // (6 + 18) / 8 + 0.25 * (4 + 12) / 2
+
+  accrue::record const last = group.ledger().records().back();
+  check(last.term_weights[0] == 8 && last.term_weights[1] == 2);
+  check(last.loss == 1.5 && last.norm == 5);  // (1 + 7) / 8 + 0.25 * 2
+}
+
 void measure() {
   vector const theta("theta", 2), gradient("gradient", 2);
   gradient(0) = 6, gradient(1) = -8;
@@ -310,8 +359,8 @@ void csv() {
   group.end_of_data();  // writes the row
   check(out.str() ==
         "group,outcome,microbatches,ignored_microbatches,samples,tokens,ignored_tokens,positions,weight,norm,clip_"
-        "factor,loss,loss_scale,rejected_microbatches\n"
-        "1,applied,1,0,2,20,0,0,20,3,1,0.25,1,0\n");
+        "factor,loss,loss_scale,rejected_microbatches,term_weights\n"
+        "1,applied,1,0,2,20,0,0,20,3,1,0.25,1,0,\n");
 }
 
 void recipe() {
@@ -536,6 +585,8 @@ int main(int argc, char* argv[]) {
                     last_group,
                     normalization,
                     objective,
+                    division,
+                    terms,
                     measure,
                     ledger,
                     record,

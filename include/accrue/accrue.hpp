@@ -4,6 +4,8 @@
 
 // Everything that needs only Kokkos. Eigen, raw pointers and mdspan have headers of their own under accrue/interop/.
 
+#include <accrue/accumulate/compensated.hpp>
+#include <accrue/accumulate/order_independent.hpp>
 #include <accrue/accumulator.hpp>
 #include <accrue/finalize/clip_by_global_norm.hpp>
 #include <accrue/finalize/clip_by_value.hpp>

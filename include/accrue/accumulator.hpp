@@ -5,6 +5,7 @@
 #include <accrue/core/adopted.hpp>
 #include <accrue/core/contribution_check.hpp>
 #include <accrue/core/parameter_space.hpp>
+#include <accrue/core/terms_check.hpp>
 #include <accrue/pipeline.hpp>
 #include <accrue/recipe.hpp>
 #include <accrue/update_check.hpp>
@@ -34,7 +35,10 @@ class accumulator {
   using rules = update_rules<typename recipe_type::update_type, set_type>;
   using last_group = typename recipe_type::last_group_type;
   using holding = typename recipe_type::holding_type;
-  using buffers = typename buffer_scalars<typename recipe_type::summation_type, set_type>::type;
+  using summation = typename recipe_type::summation_type;
+  using buffers = typename buffer_scalars<summation, set_type>::type;
+  using seen_by_clip = std::conditional_t<is_on_microbatch_v<typename recipe_type::clip_type>,
+                                          typename product_scalars<summation, set_type>::type, buffers>;
 
   static_assert(is_parameter_set_v<Set> || (view_item<Policies> || ...), ACCRUE_SAY_NOT_PARAMETERS);
   static_assert(reachable_by<Exec, Set>, ACCRUE_SAY_UNREACHABLE_PARAMETER);
@@ -69,9 +73,14 @@ class accumulator {
   template <class Contribution, class... Facts>
   void accumulate(Exec const& exec, Contribution const& gradient, Facts const&... facts) {
     using clip = typename recipe_type::clip_type;
-    if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
-                  looked_at_check<recipe_type::looks_first, Contribution>::passes() &&
-                  clip_check<clip, buffers>::passes())
+    if constexpr (has_terms_v<typename recipe_type::normalization_type>) {
+      if constexpr (terms_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes())
+        stages_.add_terms(exec, gradient, facts...);
+    } else if constexpr (is_of_term_v<Contribution>) {
+      static_assert((has_terms_v<Policies> || ...), ACCRUE_SAY_NO_TERMS);
+    } else if constexpr (contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes() &&
+                         looked_at_check<recipe_type::looks_first, Contribution>::passes() &&
+                         carried_check<summation, Contribution>::passes() && clip_check<clip, seen_by_clip>::passes())
       stages_.add(exec, gradient, facts...);
   }
 
@@ -90,9 +99,11 @@ class accumulator {
   template <contribution Contribution, class... Facts>
   std::optional<Contribution> adopt(Exec const& exec, Contribution&& gradient, Facts const&... facts) {
     constexpr bool whole = is_contribution_v<Contribution> && !has_rows_v<Contribution>;
-    constexpr bool unseen = !recipe_type::looks_first;
+    constexpr bool unseen = !recipe_type::looks_first && !has_terms_v<typename recipe_type::normalization_type>;
+    constexpr bool kept_whole = !carries_v<summation>;
     static_assert(whole && unseen, ACCRUE_SAY_NOT_ADOPTED);
-    if constexpr (whole && unseen &&
+    static_assert(kept_whole || !whole || !unseen, ACCRUE_SAY_ADOPTED_AND_CARRIED);
+    if constexpr (whole && unseen && kept_whole &&
                   contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes()) {
       adopted<Contribution> given(std::forward<Contribution>(gradient));
       try {
@@ -184,6 +195,16 @@ class accumulator {
     if constexpr (own) stages_.change_loss_scale(other);
   }
 
+  /// Takes another division of the same type, such as the weight of the next group with `accrue::early{...}`.
+  ///
+  /// Failure: `accrue::error` inside of a group.
+  template <class Division>
+  void change_division(Division const& division) {
+    constexpr bool same = std::is_same_v<Division, typename recipe_type::division_type>;
+    static_assert(same, ACCRUE_SAY_OTHER_DIVISION);
+    if constexpr (same) stages_.change_division(division);
+  }
+
   /// Whether the boundary is reached: call `update()` before the next microbatch.
   [[nodiscard]] bool full() const { return stages_.full(); }
   [[nodiscard]] microbatches held() const { return stages_.held(); }
@@ -223,6 +244,8 @@ class accumulator {
 
  private:
   friend struct closing_together;
+  friend struct restart_access;
+
   pipeline<Exec, recipe_type, set_type> stages_;
 };
 

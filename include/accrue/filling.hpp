@@ -5,9 +5,12 @@
 #include <accrue/core/open_group.hpp>
 #include <accrue/core/scale_cell.hpp>
 #include <accrue/finalize/shared_scale.hpp>
+#include <accrue/group_divisors.hpp>
 #include <accrue/group_sums.hpp>
 #include <accrue/ledger/group_book.hpp>
 #include <accrue/recipe.hpp>
+#include <accrue/term_microbatch.hpp>
+#include <accrue/term_sums.hpp>
 #include <accrue/update_check.hpp>
 #include <accrue/update_rules.hpp>
 
@@ -27,6 +30,9 @@ class filling {
   using rules = update_rules<typename Recipe::update_type, Set>;
   using objective = typename Recipe::objective_type;
   using normalization = typename Recipe::normalization_type;
+  static constexpr bool has_terms = has_terms_v<normalization>;
+  using group_type = open_group_under<normalization, total_of<typename Recipe::summation_type>>;
+  using sums_type = std::conditional_t<has_terms, term_sums<Exec, Recipe, Set>, group_sums<Exec, Recipe, Set>>;
   using loss_scale = typename Recipe::loss_scale_type;
   using scaling = detail::scaling_of<loss_scale>;
   using boundary_type = typename Recipe::boundary_type;
@@ -53,9 +59,7 @@ class filling {
   [[nodiscard]] Recipe const& policies() const { return policies_; }
   [[nodiscard]] Exec const& exec() const { return exec_; }
   [[nodiscard]] microbatches held() const { return group_.counts.microbatches; }
-  [[nodiscard]] bool full() const {
-    return held().value() > 0 && policies_.boundary.full(group_.counts.without(group_.rejected));
-  }
+  [[nodiscard]] bool full() const { return held().value() > 0 && policies_.boundary.full(let_through(group_)); }
 
   [[nodiscard]] group_book<Exec>& book() {
     require_alive();
@@ -75,6 +79,16 @@ class filling {
     require_alive();
     accrue::validate(boundary);
     policies_.boundary = boundary;
+  }
+  /// Failure: `accrue::error` inside of a group, whose sums are divided already.
+  template <class Division>
+  void change_division(Division const& other) {
+    require_alive();
+    accrue::validate(other);
+    if (held().value() > 0)
+      throw error("accrue::accumulator: change_division() came inside of a group",
+                  "its gradients are divided by what was said before", "change it before the first microbatch");
+    policies_.division = other;
   }
   template <class LossScale>
   void change_loss_scale(LossScale const& other) {
@@ -100,11 +114,13 @@ class filling {
     require_room();
     microbatch_facts facts;
     (facts.take(fact), ...);
-    auto const admitted = admit<normalization, objective>(facts, Contribution::is_mean);
+    auto admitted = admit<normalization, objective>(facts, Contribution::is_mean);
     sums_.check(exec, policies_.clip, gradient);
     (refuse_bad_loss(fact), ...);
     auto next = group_;
     next.add(facts, admitted.count, admitted.ignored);
+    refuse_too_many<typename Recipe::summation_type>(next.contributed);
+    double const shrink = divisors().divide(admitted.by, next.total());
     group_counts const totals = book_.totals().with(facts, admitted.ignored);
 
     auto const enter = [&] {
@@ -116,21 +132,43 @@ class filling {
       book_.observers().microbatch_accumulated(group_.counts);
     };
     if constexpr (is_adopted_v<Contribution>) {
+      if (!admitted.ignored) sums_.shrink(shrink);
       auto before = admitted.ignored ? std::nullopt : sums_.adopt(gradient, admitted.by);
       enter();
       return admitted.ignored ? gradient.give_back() : std::move(before);
     } else {
-      if constexpr (rejects) {
-        if (!admitted.ignored) announce(facts, admitted.count, totals, fact...);
+      if (!admitted.ignored) {
+        if constexpr (rejects) announce(facts, admitted.count, totals, fact...);
+        sums_.shrink(shrink);
+        take(exec, gradient, admitted.by, rules::given && (facts.last || policies_.boundary.full(let_through(next))));
       }
-      if (!admitted.ignored)
-        take(exec, gradient, admitted.by,
-             rules::given && (facts.last || policies_.boundary.full(next.counts.without(next.rejected))));
       enter();
       if constexpr (rejects) {
         if (!admitted.ignored) note_gate(exec);
       }
     }
+  }
+
+  /// Adds one microbatch of a recipe with named terms: gradients `of` terms and facts, whose types were checked.
+  template <class... Given>
+  void add_terms(Exec const& exec, Given const&... given) {
+    require_alive();
+    require_room();
+    auto next = group_;
+    term_microbatch<Recipe, sums_type, group_type> microbatch(exec, policies_, sums_, next, given...);
+    group_counts const totals = book_.totals().with(microbatch.facts(), microbatch.ignored());
+    bool const last = rules::given && (microbatch.facts().last || policies_.boundary.full(next.counts));
+    try {
+      microbatch.enter(exec, policies_, sums_, next, last, given...);
+    } catch (...) {  // of a producer: the sums may be written in part, and other terms are in them
+      discard();
+      sums_.forget();
+      throw;
+    }
+    group_ = next;
+    scale_.open();
+    book_.totals().book_microbatch(totals);
+    book_.observers().microbatch_accumulated(group_.counts);
   }
 
   void discard() {
@@ -145,21 +183,24 @@ class filling {
                   "use the one it was moved to");
   }
 
+  [[nodiscard]] group_divisors<Recipe, group_type> divisors() const { return {policies_, group_}; }
+
   handle close_known(Exec const& exec, outcome known) {
+    if constexpr (has_terms) group_.combine(divisors().factors());
     record half = entry();
     if (group_.loss.on_device) half.loss.reset();  // nobody brings the device's half
     handle done = book_.close(exec, half, known);
     open_next();
     return done;
   }
-  [[nodiscard]] double divisor() const { return objective::divisor(static_cast<double>(group_.weight)); }
 
   /// The host's half of the open group's record; what the device found replaces the loss when it is settled.
   [[nodiscard]] record entry() const {
     record half;
     half.counts = group_.counts;
     half.weight = static_cast<double>(group_.weight);
-    if (group_.has_loss()) half.loss = group_.loss.on_host / divisor();
+    if constexpr (has_terms) half.take_weights(group_.weights());
+    if (group_.has_loss()) half.loss = static_cast<double>(group_.loss.on_host) / divisors().of_losses();
     return half;
   }
   void open_next() {
@@ -170,17 +211,27 @@ class filling {
 
   Recipe policies_;
   Exec exec_;
-  group_sums<Exec, Recipe, Set> sums_;
-  open_group<typename normalization::count_type> group_;
+  sums_type sums_;
+  group_type group_;
   group_book<Exec> book_;
   std::conditional_t<scales, scale_use<Exec>, no_scale_use> scale_;
 
  private:
+  template <class, class, class>
+  friend class restart_state;
+
   [[nodiscard]] static auto use_of([[maybe_unused]] Exec const& exec, [[maybe_unused]] loss_scale const& policy) {
     if constexpr (scales)
       return scale_use<Exec>(scaling::cell(exec, policy));
     else
       return no_scale_use{};
+  }
+  /// The counts that a boundary goes by.
+  [[nodiscard]] static group_counts let_through(group_type const& group) {
+    if constexpr (rejects)
+      return group.counts.without(group.rejected);
+    else
+      return group.counts;
   }
   void require_room() const {
     if (full())

@@ -32,12 +32,14 @@ class group_sums {
 
   /// Nobody has to look at a microbatch by itself before it is added.
   static constexpr bool plain = !is_on_microbatch_v<clip_type> && !rejects;
+  /// The sums are all there is to know, so that gradients may become sums where they lie.
+  static constexpr bool uncarried = !carries_v<typename Recipe::summation_type>;
 
  public:
   using model_type = accrue::model<Exec, typename Recipe::summation_type, Set, holding::sets>;
 
-  group_sums(Exec const& exec, Set set, int state_words)
-      : model_(exec, std::move(set), state_words, holding::lent, rejects), scalars_(exec) {}
+  group_sums(Exec const& exec, Set set, int state_words, int further_sets = 0)
+      : model_(exec, std::move(set), state_words, holding::lent + further_sets, rejects), scalars_(exec) {}
 
   /// Gradients are multiplied by this number, which lies on the device.
   void scaled_by(float const* loss_scale) { loss_scale_ = loss_scale; }
@@ -62,17 +64,19 @@ class group_sums {
   [[nodiscard]] model_type const& model() const { return model_; }
   [[nodiscard]] device_scalars<Exec> const& scalars() const { return scalars_; }
 
+  [[nodiscard]] bool any_touched() const { return model_.any_touched(); }
+
   /// Checks a contribution; throws with nothing changed. Contributions of another type that are held go first.
   template <class Contribution>
   void check(Exec const& exec, clip_type const& clip, Contribution const& gradient) {
     constexpr bool at_once = is_written_v<Contribution> || has_rows_v<Contribution>;
     model_.reclaim();
     if constexpr (has_rows_v<Contribution>) check_rows<Exec>(model_, gradient.items, held_.count());
-    if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, held_.count(), plain);
+    if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, held_.count(), plain && uncarried);
     bool const waits = held_.count() > 0;
     if (waits && (at_once || add_held_ != &group_sums::template add_held<Contribution>)) {
       flush(exec, clip);
-      if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, 0, plain);
+      if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, 0, plain && uncarried);
     }
   }
 
@@ -91,6 +95,14 @@ class group_sums {
     measured_ = false;
     model_.adopt(by.product);
     return adopted_.exchange(gradient.given());
+  }
+
+  /// Multiplies everything that is in the group, on the way: sums in their next pass, held contributions in theirs.
+  void shrink(double factor) {
+    if (factor == 1.0) return;
+    measured_ = false;
+    held_.multiply(factor);
+    model_.shrink(factor);
   }
 
   /// Takes in the contribution that was checked last. With the `last` one of the group the norm is measured, if its
@@ -116,6 +128,12 @@ class group_sums {
     (this->*add_held_)(exec, clip, wanted);
     held_.clear();
     measured_ = static_cast<bool>(wanted);
+  }
+
+  /// Brings all that was taken in into the buffer. Cost: one read more where a summation leaves the sums for later.
+  void settle(Exec const& exec, clip_type const& clip) {
+    flush(exec, clip);
+    if constexpr (value_is_late_v<typename Recipe::summation_type>) settle_norm(exec, clip);
   }
 
   /// The norm that clip and record go by.
@@ -144,9 +162,16 @@ class group_sums {
   /// Views for the next microbatch: in the buffer where nothing has been added to it.
   [[nodiscard]] auto lend() {
     model_.reclaim();
-    bool const buffer_is_free = !model_.any_touched() && held_.count() == 0;
+    bool const buffer_is_free = uncarried && !model_.any_touched() && held_.count() == 0;
     return lent_gradients(model_, buffer_is_free ? -1 : model_.tables().free_set(held_.count()));
   }
+
+  /// For a restart: whether the norm of the sums is on the device.
+  [[nodiscard]] bool measured() const { return measured_; }
+  void note_measured(bool is_there) { measured_ = is_there; }
+  /// Likewise: whether a gate has looked at a microbatch of the open group.
+  [[nodiscard]] bool looked() const { return looked_; }
+  void note_looked(bool has) { looked_ = has; }
 
   /// Begins a group.
   void forget() {
@@ -156,7 +181,7 @@ class group_sums {
     model_.forget_touched();
   }
 
- private:
+ protected:
   template <class Contribution>
   void add_held(Exec const& exec, clip_type const& clip, norm_request const& wanted) {
     auto const on_microbatch = microbatch_clip_of(clip);

@@ -23,9 +23,10 @@ class pipeline : public filling<Exec, Recipe, Set> {
   using base = filling<Exec, Recipe, Set>;
   using base::book_;
   using base::close_known;
-  using base::divisor;
+  using base::divisors;
   using base::entry;
   using base::group_;
+  using base::has_terms;
   using base::policies_;
   using base::rejects;
   using base::require_alive;
@@ -38,7 +39,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
   using typename base::scaling;
   using last_group = typename Recipe::last_group_type;
   using veto = typename Recipe::veto_type;
-  using buffers = typename buffer_scalars<typename Recipe::summation_type, Set>::type;
+  using summation = typename Recipe::summation_type;
+  using buffers = typename buffer_scalars<summation, Set>::type;
   using veto_in_kernels = std::conditional_t<veto::on_host, answered_veto, veto>;
   using conditions_type = conditions<typename scaling::type, veto_in_kernels, rejects>;
   static constexpr bool in_float =
@@ -56,7 +58,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
   handle update(Exec const& exec) {
     require_alive();
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
-    return close(exec, static_cast<double>(group_.weight));
+    return close(exec, divisors().weight());
   }
 
   /// Closes a full group like any other, and does with one that is not as the last-group policy says.
@@ -64,10 +66,10 @@ class pipeline : public filling<Exec, Recipe, Set> {
     require_alive();
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
     if (full() || last_group::action == last_group_action::update) {
-      double weight = static_cast<double>(group_.weight);
+      double divided = divisors().weight();
       if constexpr (pads_weight<last_group>)
-        weight = policies_.last_group.padded_weight(weight, held(), policies_.boundary.microbatches());
-      return close(exec, weight, pads_weight<last_group> && !full());
+        divided = policies_.last_group.padded_weight(divided, held(), policies_.boundary.microbatches());
+      return close(exec, divided, pads_weight<last_group> && !full());
     }
     if (last_group::action == last_group_action::drop) return close_known(exec, outcome::dropped_last);
     if (last_group::action == last_group_action::refuse)
@@ -81,14 +83,15 @@ class pipeline : public filling<Exec, Recipe, Set> {
   [[nodiscard]] gradient_summary measure(Exec const& exec) {
     require_alive();
     double const by = divisor_so_far(exec);
-    return sums_.measure(exec, policies_.clip, by);
+    return look(exec, [&] { return sums_.measure(exec, policies_.clip, by); });
   }
   template <std::size_t I>
   [[nodiscard]] auto snapshot(Exec const& exec) {
     require_alive();
-    sums_.flush(exec, policies_.clip);
+    sums_.settle(exec, policies_.clip);
     sums_.settle_gate(exec);
-    return snapshot_of<I>(sums_.model(), exec, divisor_so_far(exec));
+    double const by = divisor_so_far(exec);
+    return look(exec, [&] { return snapshot_of<I>(sums_.model(), exec, by); });
   }
 
   // For accumulators that close together: each is prepared, then each is closed with the verdicts of the others.
@@ -96,8 +99,10 @@ class pipeline : public filling<Exec, Recipe, Set> {
   /// Whether there is something to update; all that is held is in the sums then.
   [[nodiscard]] bool prepare(Exec const& exec) {
     require_alive();
+    divisors().check_closing();
+    if constexpr (has_terms) group_.combine(divisors().factors());
     sums_.flush(exec, policies_.clip, sums_.norm_of_group(policies_.clip));
-    return group_.contributed > 0 && sums_.model().any_touched();
+    return group_.contributed > 0 && sums_.any_touched();
   }
   /// Failure: `accrue::error` where groups are open under the scale that do not close now.
   void require_scale_of([[maybe_unused]] int closing) const {
@@ -116,8 +121,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
   }
   /// Says whether a predicate on the host vetoes the group; it is asked once.
   [[nodiscard]] bool give_verdict(Exec const& exec) {
-    sums_.settle_norm(exec, policies_.clip);
-    auto decision = decision_of(exec, static_cast<double>(group_.weight), false, {});
+    settle(exec);
+    auto decision = decision_of(exec, divisors().weight(), false, {});
     if constexpr (veto::on_host) decision.when.vetoed = vetoed_on_host(exec, decision);
     launch_once("accrue::finalize::verdict", exec,
                 note_verdict<decltype(decision)>{decision, &sums_.scalars().data()->verdict});
@@ -126,7 +131,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
   [[nodiscard]] group_verdict const* verdict() const { return &sums_.scalars().data()->verdict; }
   handle close_with(Exec const& exec, companions const& together, bool vetoed) {
     book_.observers().group_closing(group_.counts);
-    return attempt(exec, static_cast<double>(group_.weight), false, together, vetoed);
+    return attempt(exec, divisors().weight(), false, together, vetoed);
   }
   handle close_empty(Exec const& exec) {
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
@@ -137,9 +142,25 @@ class pipeline : public filling<Exec, Recipe, Set> {
   }
 
  private:
+  template <class, class, class>
+  friend class restart_state;
+
+  /// Makes the buffer the whole sum, and brings its norm to where the decision looks for it.
+  void settle(Exec const& exec) {
+    if constexpr (has_terms) sums_.fold(exec, policies_.clip, divisors().factors(), group_);
+    sums_.settle_norm(exec, policies_.clip);
+  }
+  /// Calls `what()` while the buffer is the whole of the open group.
+  template <class What>
+  [[nodiscard]] auto look(Exec const& exec, What const& what) {
+    if constexpr (has_terms)
+      return sums_.look_at_whole(exec, divisors().factors(), what);
+    else
+      return what();
+  }
   /// For diagnostics: a group that weighs nothing yet has gradient zero, not 0/0.
   [[nodiscard]] double divisor_so_far(Exec const& exec) {
-    double by = group_.contributed > 0 ? divisor() : 1.0;
+    double by = divisors().of_sums_so_far();
     if constexpr (rejects) {
       sums_.settle_gate(exec);
       gate_state const gate = sums_.scalars().read(exec, "accrue::finalize: read what was let through").gate;
@@ -151,12 +172,12 @@ class pipeline : public filling<Exec, Recipe, Set> {
     return by;
   }
 
-  /// Finalizes and updates; `weight` is what the mean objective divides by.
-  handle close(Exec const& exec, double weight, bool padded = false) {
+  /// Finalizes and updates; the mean objective divides by `divided`.
+  handle close(Exec const& exec, double divided, bool padded = false) {
     if (!prepare(exec)) return close_known(exec, outcome::empty);
     require_scale_of(1);
     book_.observers().group_closing(group_.counts);
-    handle done = attempt(exec, weight, padded, {});
+    handle done = attempt(exec, divided, padded, {});
     stop_where_asked();
     return done;
   }
@@ -171,28 +192,27 @@ class pipeline : public filling<Exec, Recipe, Set> {
     conditions_type when{scaling::get(policies_.loss_scale), veto_for_kernels()};
     if constexpr (scales) when.scale = scale_.cell().data();
     group_counts const& n = group_.counts;
-    when.handed_over = {
-        0.0, 0.0, static_cast<double>(group_.weight), n.microbatches.value(), n.samples.value(), n.tokens.value()};
+    when.handed_over = {0.0, 0.0, divisors().weight(), n.microbatches.value(), n.samples.value(), n.tokens.value()};
     when.weighs = objective::own_is_mean;
     when.pads = padded;
     when.has_loss = group_.has_loss();
     if constexpr (rejects) when.gate = &sums_.scalars().data()->gate;
     return when;
   }
-  [[nodiscard]] auto decision_of(Exec const& exec, double weight, bool padded, companions const& together) {
+  [[nodiscard]] auto decision_of(Exec const& exec, double divided, bool padded, companions const& together) {
     norm_request const found = sums_.norm_of_group(policies_.clip);
     auto& model = sums_.model();
     auto const clip = group_clip_of(policies_.clip);
     decide<std::remove_const_t<decltype(clip)>, conditions_type> decision{
         found.total,
         found.order,
-        objective::divisor(weight),
+        divisors().of_sums(divided),
         clip,
         largest_number,
         book_.next_number(),
         group_.loss.on_device ? &sums_.scalars().data()->loss : nullptr,
-        group_.loss.on_host,
-        divisor(),
+        static_cast<double>(group_.loss.on_host),
+        divisors().of_losses(),
         model.touched(exec),
         model.updates_of_view(),
         static_cast<std::int64_t>(model.directory().size()),
@@ -216,7 +236,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
     return verdict.apply != 0 && policies_.veto(decision.when.found(verdict.norm, decision.loss()));
   }
 
-  handle attempt(Exec const& exec, double weight, bool padded, companions const& together,
+  handle attempt(Exec const& exec, double divided, bool padded, companions const& together,
                  [[maybe_unused]] std::optional<bool> vetoed = {}) {
     constexpr bool checked = clip_check<typename Recipe::clip_type, buffers>::passes() &&
                              rule_check<typename rules::device_rules, buffers>::passes();
@@ -224,9 +244,9 @@ class pipeline : public filling<Exec, Recipe, Set> {
       return close_known(exec, outcome::empty);
     } else {
       book_.make_room();
-      sums_.settle_norm(exec, policies_.clip);
+      settle(exec);
       auto& model = sums_.model();
-      auto decision = decision_of(exec, weight, padded, together);
+      auto decision = decision_of(exec, divided, padded, together);
       if constexpr (veto::on_host) decision.when.vetoed = vetoed ? *vetoed : vetoed_on_host(exec, decision);
       model.apply(rules::label(policies_.update), exec, rules::on_device(policies_.update), decision.clip, decision,
                   sums_.norm_of_group(policies_.clip).workers_gone);

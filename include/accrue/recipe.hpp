@@ -5,16 +5,19 @@
 #include <accrue/accumulate/boundary.hpp>
 #include <accrue/accumulate/holding.hpp>
 #include <accrue/accumulate/summation.hpp>
+#include <accrue/combination_check.hpp>
 #include <accrue/core/diagnostics.hpp>
 #include <accrue/core/parameters.hpp>
 #include <accrue/core/slots.hpp>
 #include <accrue/finalize/clip_policy.hpp>
 #include <accrue/finalize/decide.hpp>
+#include <accrue/finalize/division.hpp>
 #include <accrue/finalize/last_group.hpp>
 #include <accrue/finalize/loss_scale.hpp>
 #include <accrue/finalize/non_finite.hpp>
 #include <accrue/finalize/normalization.hpp>
 #include <accrue/finalize/objective.hpp>
+#include <accrue/finalize/terms.hpp>
 #include <accrue/finalize/veto.hpp>
 #include <accrue/reduce/one_replica.hpp>
 #include <accrue/update/per_group.hpp>
@@ -47,6 +50,7 @@ struct asked_for {
   template <class Slot, class Fallback>
   using given = policy_for_t<Slot, Fallback, Policies...>;
 
+  static constexpr bool normalizes = times_filled<slot::normalization, Policies...> > 0;
   using normalization = given<slot::normalization, per_microbatch>;
   using objective = given<slot::objective, mean_objective>;
   using boundary = given<slot::boundary, user_closes>;
@@ -54,6 +58,7 @@ struct asked_for {
   using clip = given<slot::clip, no_clip>;
   using summation = given<slot::summation, accrue::widened<>>;
   using holding = given<slot::holding, one_at_a_time>;
+  using division = given<slot::division, late>;
   using loss_scale = given<slot::loss_scale, unscaled>;
   using non_finite = given<slot::non_finite, skip_group>;
   using veto = given<slot::veto, no_veto>;
@@ -73,7 +78,7 @@ struct recipe_check {
   template <class Slot, class Only>
   static constexpr bool left_at = std::is_same_v<policy_for_t<Slot, Only, Policies...>, Only>;
   static constexpr bool all_policies = (policy<Policies> && ...);
-  static constexpr bool normalizes = times_filled<slot::normalization, Policies...> > 0;
+  static constexpr bool normalizes = asked::normalizes;
   static constexpr bool pads = pads_weight<typename asked::last_group>;
 
   static constexpr bool has_views = (view_item<Policies> || ...);
@@ -94,15 +99,18 @@ struct recipe_check {
   static_assert(at_most_once<slot::update, Policies...>, ACCRUE_SAY_TWO_UPDATES);
   static_assert(at_most_once<slot::holding, Policies...>, ACCRUE_SAY_TWO_HOLDINGS);
   static_assert(at_most_once<slot::veto, Policies...>, ACCRUE_SAY_TWO_VETOES);
-  static_assert(left_at<slot::division, late> && left_at<slot::replicas, one_replica>, ACCRUE_SAY_SLOT_NOT_OFFERED);
+  static_assert(left_at<slot::replicas, one_replica>, ACCRUE_SAY_SLOT_NOT_OFFERED);
 
-  static_assert(normalization_policy<typename asked::normalization>, ACCRUE_SAY_BAD_NORMALIZATION);
+  static_assert(normalizes_somehow<typename asked::normalization> || has_terms_v<typename asked::normalization>,
+                ACCRUE_SAY_BAD_NORMALIZATION);
+  static_assert(terms_check_of_recipe<asked, policy_for_t<slot::non_finite, skip_group, Policies...>>::passes());
   static_assert(objective_policy<typename asked::objective>, ACCRUE_SAY_BAD_OBJECTIVE);
   static_assert(boundary_policy<typename asked::boundary>, ACCRUE_SAY_BAD_BOUNDARY);
   static_assert(last_group_policy<typename asked::last_group>, ACCRUE_SAY_BAD_LAST_GROUP);
   static_assert(clips_somewhere<typename asked::clip>, ACCRUE_SAY_BAD_CLIP);
   static_assert(summation_policy<typename asked::summation>, ACCRUE_SAY_BAD_SUMMATION);
   static_assert(holding_policy<typename asked::holding>, ACCRUE_SAY_BAD_HOLDING);
+  static_assert(division_check<asked, policy_for_t<slot::non_finite, skip_group, Policies...>>::passes());
   static_assert(loss_scale_policy<typename asked::loss_scale>, ACCRUE_SAY_BAD_LOSS_SCALE);
   static_assert(non_finite_policy<typename asked::non_finite>, ACCRUE_SAY_BAD_NON_FINITE);
   static_assert(veto_policy<typename asked::veto>, ACCRUE_SAY_BAD_VETO);
@@ -140,12 +148,14 @@ class recipe {
   template <class Slot>
   static constexpr bool once = at_most_once<Slot, Policies...>;
   static_assert(detail::recipe_check<Policies...>::done);
+  using non_finite_asked = policy_for_t<slot::non_finite, skip_group, Policies...>;
   static constexpr bool pads = pads_weight<typename asked::last_group>;
   static constexpr bool may_pad = requires(typename asked::boundary const& b) { b.microbatches(); };
 
  public:
-  using normalization_type = or_else<normalization_policy<typename asked::normalization> && once<slot::normalization>,
-                                     typename asked::normalization, per_microbatch>;
+  using normalization_type =
+      or_else<detail::normalizes_somehow<typename asked::normalization> && once<slot::normalization>,
+              typename asked::normalization, per_microbatch>;
   using objective_type =
       or_else<objective_policy<typename asked::objective>, typename asked::objective, mean_objective>;
   using boundary_type =
@@ -162,6 +172,10 @@ class recipe {
                                   typename asked::non_finite, skip_group>;
   using veto_type = or_else<veto_policy<typename asked::veto> && once<slot::veto>, typename asked::veto, no_veto>;
   static constexpr bool looks_first = asked::looks_first;  ///< at a microbatch by itself, before it is added
+  using division_type =
+      or_else<detail::division_check<asked, non_finite_asked>::good &&
+                  detail::terms_check_of_recipe<asked, non_finite_asked>::divided && once<slot::division>,
+              typename asked::division, late>;
   using update_type =
       or_else<detail::updates_somehow<typename asked::update>, typename asked::update, detail::reported_update>;
 
@@ -173,6 +187,7 @@ class recipe {
         last_group(detail::pick<slot::last_group, last_group_type>(policies...)),
         clip(detail::pick<slot::clip, clip_type>(policies...)),
         summation(detail::pick<slot::summation, summation_type>(policies...)),
+        division(detail::pick<slot::division, division_type>(policies...)),
         loss_scale(detail::pick<slot::loss_scale, loss_scale_type>(policies...)),
         non_finite(detail::pick<slot::non_finite, non_finite_type>(policies...)),
         veto(detail::pick<slot::veto, veto_type>(policies...)),
@@ -217,7 +232,7 @@ class recipe {
   last_group_type last_group;
   clip_type clip;
   summation_type summation;
-  late division{};
+  division_type division;
   loss_scale_type loss_scale;
   non_finite_type non_finite;
   veto_type veto;

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_UPDATE_CHECK_HPP
 #define ACCRUE_UPDATE_CHECK_HPP
 
+#include <accrue/core/carried.hpp>
 #include <accrue/core/contribution.hpp>
 #include <accrue/core/diagnostics.hpp>
 #include <accrue/core/type_list.hpp>
@@ -69,6 +70,16 @@ struct looked_at_check {
     constexpr bool whole = !LooksFirst || !(is_written_v<Contribution> || has_rows_v<Contribution>);
     static_assert(whole, ACCRUE_SAY_CLIPPED_ALONE);
     return whole;
+  }
+};
+
+/// Checks at compile time that a contribution is added by the passes, where the summation carries more than the sums.
+template <class Summation, class Contribution>
+struct carried_check {
+  static constexpr bool passes() {
+    constexpr bool added = !carries_v<Summation> || !(is_written_v<Contribution> || has_rows_v<Contribution>);
+    static_assert(added, ACCRUE_SAY_CARRIED);
+    return added;
   }
 };
 

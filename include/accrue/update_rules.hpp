@@ -40,13 +40,13 @@ template <class Rule>
 }
 template <class Rule>
 [[nodiscard]] auto listed(Rule rule) {
-  int const words = rule.state_words();
-  return rule_list<Rule>{std::move(rule), words};
+  int const kept = rule.state_words();
+  return rule_list<Rule>{std::move(rule), kept};
 }
 template <class Rule, class Next, class... Rest>
 [[nodiscard]] auto listed(Rule rule, Next next, Rest... rest) {
-  int const words = rule.state_words();
-  return rule_list<Rule, Next, Rest...>{std::move(rule), listed(std::move(next), std::move(rest)...), words};
+  int const kept = rule.state_words();
+  return rule_list<Rule, Next, Rest...>{std::move(rule), listed(std::move(next), std::move(rest)...), kept};
 }
 
 }  // namespace detail

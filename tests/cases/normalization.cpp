@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a group's gradient and loss are divided by: P-001, P-002, P-004 to P-008, P-027.
+// What a group's gradient and loss are divided by: P-001, P-002, P-004 to P-009, P-027.
 #include "support/host.hpp"
 
 #include <accrue/accumulator.hpp>
@@ -71,6 +71,27 @@ TEST_CASE_TEMPLATE("P-002 gradients that were divided by the group's weight alre
   for (int i = 0; i < 4; ++i) group.accumulate(sum_gradient{make_view<T>({1})}, tokens{2});
   group.update();
   CHECK(taken(theta) == std::vector<T>{4});  // divided by 4 once more: 1
+}
+
+TEST_CASE_TEMPLATE("P-009 two terms of the loss have denominators of their own", T, float, double) {
+  struct token_term {};
+  struct auxiliary {};
+  Kokkos::View<T*> theta("theta", 1);
+  auto const gradient = [&](auto division) {
+    accrue::accumulator group(
+        accrue::parameters(theta),
+        accrue::terms(accrue::term<token_term>(accrue::per_token{}), accrue::term<auxiliary>(accrue::per_microbatch{})),
+        division, accrue::sgd{.learning_rate = 1.0});
+    group.accumulate(accrue::of<token_term>(sum_gradient{make_view<T>({6})}),
+                     accrue::of<auxiliary>(mean_gradient{make_view<T>({1})}), tokens{2});
+    group.accumulate(accrue::of<token_term>(sum_gradient{make_view<T>({18})}),
+                     accrue::of<auxiliary>(mean_gradient{make_view<T>({3})}), tokens{6});
+    group.update();
+    return taken(theta);
+  };
+  // The second term divided by tokens: 3.5; weighed by tokens: 5.5.
+  CHECK(gradient(accrue::late{}) == std::vector<T>{5});
+  CHECK(gradient(accrue::early{tokens{8}, accrue::microbatches{2}}) == std::vector<T>{5});
 }
 
 TEST_CASE_TEMPLATE("P-004 the result does not depend on how the batch is split", T, float, double) {

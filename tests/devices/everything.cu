@@ -3,10 +3,12 @@
 #include <accrue/accrue.hpp>
 #include <accrue/interop/mdspan.hpp>
 #include <accrue/interop/pointer.hpp>
+#include <accrue/restart.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <vector>
 
 namespace devices {
@@ -71,6 +73,9 @@ void master_weights(exec const& instance, mixed const& m, view<accrue::bfloat16*
                                                accrue::master_weights{m.f, of_f}),
                             accrue::per_token{}, accrue::keep_last{}, accrue::adamw{});
   run(group, instance, m, m.a, m.b, m.f);
+  std::stringstream state;
+  save(instance, group, state);
+  load(instance, group, state);
 }
 
 void every_rule(exec const& instance, mixed const& m) {
@@ -89,6 +94,37 @@ void every_rule(exec const& instance, mixed const& m) {
                             accrue::sgd{});
   plain.accumulate(accrue::mean_gradient{m.b});
   static_cast<void>(plain.update());
+}
+
+void divided(exec const& instance, mixed const& m) {
+  accrue::accumulator early(instance, accrue::parameters(m.a, m.c), accrue::per_token{}, accrue::keep_last{},
+                            accrue::early{tokens{2}}, accrue::sgd{});
+  run(early, instance, m, m.a, m.c);
+  early.change_division(accrue::early{tokens{4}});
+  accrue::accumulator running(instance, accrue::parameters(m.a, m.c), accrue::per_token{}, accrue::keep_last{},
+                              accrue::running{}, accrue::gather<2>{}, accrue::sgd{});
+  run(running, instance, m, m.a, m.c);
+}
+
+struct first_term;
+struct second_term;
+void named_terms(exec const& instance, mixed const& m) {
+  auto const terms = [] {
+    return accrue::terms(accrue::term<first_term>(accrue::per_token{}),
+                         accrue::term<second_term>(accrue::per_microbatch{}, 0.5));
+  };
+  auto const both = [&](auto& group) {
+    group.accumulate(instance, accrue::of<first_term>(accrue::mean_gradient{m.a, m.c}, accrue::mean_loss{m.loss}),
+                     accrue::of<second_term>(accrue::sum_gradient{m.a, accrue::no_gradient}), tokens{2});
+    static_cast<void>(group.update(instance));
+  };
+  accrue::accumulator late(instance, accrue::parameters(m.a, m.c), terms(), accrue::sgd{});
+  both(late);
+  static_cast<void>(late.measure());
+  static_cast<void>(late.snapshot<0>());
+  accrue::accumulator early(instance, accrue::parameters(m.a, m.c), terms(),
+                            accrue::early{tokens{2}, accrue::microbatches{1}}, accrue::sgd{});
+  both(early);
 }
 
 void held_and_lent(exec const& instance, mixed const& m) {

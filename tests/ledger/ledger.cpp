@@ -264,9 +264,9 @@ TEST_CASE("csv: every record is a line, with all digits, whatever the stream's l
   accrue::write_csv(out, r.group.ledger());
   CHECK(out.str() ==
         "group,outcome,microbatches,ignored_microbatches,samples,tokens,ignored_tokens,positions,weight,norm,clip_"
-        "factor,loss,loss_scale,rejected_microbatches\n"
-        "1,applied,2,1,8,4000,40,9,4000,0.10000000000000001,1,0.10000000000000001,1,0\n"
-        "2,dropped_last,1,0,0,20,0,0,20,nan,1,,1,0\n");
+        "factor,loss,loss_scale,rejected_microbatches,term_weights\n"
+        "1,applied,2,1,8,4000,40,9,4000,0.10000000000000001,1,0.10000000000000001,1,0,\n"
+        "2,dropped_last,1,0,0,20,0,0,20,nan,1,,1,0,\n");
 }
 
 TEST_CASE("csv: a stream that takes nothing is an error") {

@@ -134,8 +134,8 @@ TEST_CASE("observer: a csv_writer is the long memory of a run") {
   std::string const text = out.str();
   CHECK(std::count(text.begin(), text.end(), '\n') == 301);
   CHECK(text.find("group,outcome,") == 0);
-  CHECK(text.find("\n1,applied,1,0,0,1,0,0,1,1,1,,1,0\n") != std::string::npos);
-  CHECK(text.find("\n300,applied,1,0,0,300,0,0,300,1,1,,1,0\n") != std::string::npos);
+  CHECK(text.find("\n1,applied,1,0,0,1,0,0,1,1,1,,1,0,\n") != std::string::npos);
+  CHECK(text.find("\n300,applied,1,0,0,300,0,0,300,1,1,,1,0,\n") != std::string::npos);
 }
 
 TEST_CASE("observer: one of each moment alone is enough, values and references, several at a time") {

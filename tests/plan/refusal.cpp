@@ -16,7 +16,8 @@ namespace {
 constexpr std::array all{refusal::empty_microbatch, refusal::empty_group, refusal::no_replicas,
                          refusal::no_length,        refusal::no_ranks,    refusal::no_target,
                          refusal::ranks_left_over,  refusal::off_target,  refusal::partial_group,
-                         refusal::never_reached,    refusal::too_large};
+                         refusal::never_reached,    refusal::no_terms,    refusal::terms_not_combined,
+                         refusal::too_large};
 static_assert(static_cast<std::size_t>(refusal::too_large) + 1 == all.size());
 
 constexpr bool every_refusal_has_a_text_of_its_own() {

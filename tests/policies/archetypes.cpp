@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <sstream>
@@ -110,6 +111,14 @@ struct in_double {
   using buffer_scalar = std::conditional_t<accrue::is_complex_v<Parameter>, Kokkos::complex<double>, double>;
 };
 
+/// Divides the sums by a power of two while they grow: nothing is rounded when the divisor changes.
+struct by_powers_of_two {
+  using fills = accrue::slot::division;
+  static constexpr bool keeps_sums = false;
+  explicit by_powers_of_two(int) {}
+  double divided_by(double weight) const { return weight > 0.0 ? std::exp2(std::floor(std::log2(weight))) : 1.0; }
+};
+
 /// theta -= (sum of all gradients so far) * (number of this update)
 struct impatient {
   using fills = accrue::slot::update;
@@ -155,6 +164,7 @@ static_assert(accrue::last_group_policy<as_it_is> && !accrue::pads_weight<as_it_
 static_assert(accrue::last_group_policy<one_for_each_missing> && accrue::pads_weight<one_for_each_missing>);
 static_assert(accrue::clip_policy<halve_above> && accrue::clip_policy<no_climbing>);
 static_assert(accrue::summation_policy<in_double>);
+static_assert(accrue::division_policy<by_powers_of_two>);
 static_assert(accrue::update_policy<impatient> && !accrue::host_update_policy<impatient>);
 static_assert(accrue::host_update_policy<on_the_host> && !accrue::update_policy<on_the_host>);
 static_assert(accrue::observer<counts_records>);
@@ -229,6 +239,17 @@ TEST_CASE("a foreign bound on elements, weight of its own and host update run to
 
   CHECK_THROWS_AS(group.accumulate(accrue::mean_gradient{filled({1.0f, 1.0f})}, accrue::positions{3}), accrue::error);
   CHECK(group.held() == accrue::microbatches{0});  // it counted less than nothing
+}
+
+TEST_CASE("a foreign division holds sums that late division does not") {
+  view const theta("theta", 1);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, foreign::by_powers_of_two(0),
+                            accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(accrue::mean_gradient{filled({0x1p100f})}, accrue::tokens{std::int64_t{1} << 40});
+  group.accumulate(accrue::mean_gradient{filled({0x1p101f})}, accrue::tokens{std::int64_t{1} << 39});
+  CHECK(group.measure().norm == 0x1p100 * 4.0 / 3.0);
+  CHECK(group.update() == accrue::outcome::applied);
+  CHECK(values(theta)[0] == -static_cast<float>(0x1p100 * 4.0 / 3.0));
 }
 
 TEST_CASE("a foreign clip bounds microbatches too") {

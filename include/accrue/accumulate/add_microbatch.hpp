@@ -93,8 +93,8 @@ void add_microbatches(Exec const& exec, Model& model, device_scalars<Exec> const
 
 /// Adds a microbatch's loss to the group's, weighed as its gradient is: c_i for a mean, 1 for a sum. Other facts pass.
 /// Where microbatches may be rejected all losses are added on the device, which knows.
-template <bool Rejects, class Exec, class Fact>
-void add_loss_of(Exec const& exec, device_scalars<Exec> const& scalars, group_loss& sum, Fact const& fact,
+template <bool Rejects, class Exec, class Total, class Fact>
+void add_loss_of(Exec const& exec, device_scalars<Exec> const& scalars, group_loss<Total>& sum, Fact const& fact,
                  double count) {
   if constexpr (loss_fact<Fact>) {
     ++sum.reported;

@@ -42,6 +42,11 @@ class every {
   void settings(Visit&& visit) const {
     visit("microbatches", microbatches_.value());
   }
+  template <class Visit>
+  void change_settings(Visit&& visit) {
+    visit(microbatches_);
+  }
+  void validate() const { static_cast<void>(at_least_one(microbatches_.value())); }
   friend constexpr bool operator==(every const&, every const&) = default;
 
  private:
@@ -74,8 +79,9 @@ class at_least<Count> {
   using needs = Count;
   static constexpr std::string_view name = "at_least";
 
-  constexpr explicit at_least(Count target) : target_(target) {
-    if (target.value() == 0)
+  constexpr explicit at_least(Count target) : target_(target) { validate(); }
+  constexpr void validate() const {
+    if (target_.value() == 0)
       throw error("accrue::at_least: a group of at least 0 is full when it opens", "no microbatch would fit into it",
                   "give 1 or more");
   }
@@ -92,6 +98,10 @@ class at_least<Count> {
   template <class Visit>
   void settings(Visit&& visit) const {
     visit(Count::unit_type::name, target_.value());
+  }
+  template <class Visit>
+  void change_settings(Visit&& visit) {
+    visit(target_);
   }
   friend constexpr bool operator==(at_least const&, at_least const&) = default;
 

@@ -20,6 +20,11 @@ struct microbatch_weight {
   double own_divisor = 1.0;
   double weight = 1.0;
   double product = 1.0;
+
+  /// The same in a group whose sums are divided by `divisor` already.
+  [[nodiscard]] microbatch_weight over(double divisor) const {
+    return {to_own, own_divisor, weight / divisor, product / divisor};
+  }
 };
 
 /// The norm of a microbatch's own gradient, without the loss scale; `total` is that of the gradient as it was handed

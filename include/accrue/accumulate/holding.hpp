@@ -100,6 +100,13 @@ class held_contributions {
     at.identity = identity;
     at.stays = known;
   }
+  /// Has all that wait weigh so many times as much.
+  void multiply(double factor) {
+    for (int j = 0; j < count_; ++j) {
+      weights_[static_cast<std::size_t>(j)].weight *= factor;
+      weights_[static_cast<std::size_t>(j)].product *= factor;
+    }
+  }
   void clear() {
     for (kept& each : alive_)
       if (!each.stays) each.views.reset();

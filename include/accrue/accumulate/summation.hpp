@@ -3,10 +3,13 @@
 #define ACCRUE_ACCUMULATE_SUMMATION_HPP
 
 #include <accrue/core/diagnostics.hpp>
+#include <accrue/core/error.hpp>
 #include <accrue/core/scalar.hpp>
 #include <accrue/core/slots.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -61,6 +64,33 @@ struct widened {
 };
 
 static_assert(summation_policy<widened<>>);
+
+namespace detail {
+template <class Summation>
+struct total_of {
+  using type = double;
+};
+template <class Summation>
+  requires requires { typename Summation::total; }
+struct total_of<Summation> {
+  using type = typename Summation::total;
+};
+}  // namespace detail
+
+/// What the host sums real numbers of a group in, its weight and its loss: `Summation::total`, or double.
+template <class Summation>
+using total_of = typename detail::total_of<Summation>::type;
+
+/// Failure: `accrue::error` where a group holds more contributions than its summation has room for.
+template <class Summation>
+void refuse_too_many([[maybe_unused]] std::int64_t contributions) {
+  if constexpr (requires { Summation::most_contributions; }) {
+    if (contributions > Summation::most_contributions)
+      throw error(joined({"accrue::accumulator: the group holds ", std::to_string(Summation::most_contributions),
+                          " contributions, the most that ", Summation::name, " adds up"}),
+                  "more could overflow its bins", "close groups earlier, or sum with accrue::compensated");
+  }
+}
 
 }  // namespace accrue
 #endif

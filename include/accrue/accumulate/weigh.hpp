@@ -28,8 +28,8 @@ struct weigh_clipped_by_norm {
   microbatch_weight by;
   Clip clip;
   norm_order order;
-  norm_partial const* total;  ///< of the gradient as it was handed over
-  float const* loss_scale;    ///< null for 1
+  norm_partial const* total;          ///< of the gradient as it was handed over
+  float const* loss_scale = nullptr;  ///< null for 1
   [[nodiscard]] KOKKOS_FUNCTION weigh_plainly<B> resolve() const {
     double const norm = own_norm(by, order, *total, loss_scale);
     double const factor = is_finite(norm) ? clip.factor(norm) : norm;  // the group's finite check finds it in the sum
@@ -42,7 +42,7 @@ template <class B, class Clip>
 struct weigh_bounded {
   microbatch_weight by;
   Clip clip;
-  float const* loss_scale;  ///< null for 1
+  float const* loss_scale = nullptr;  ///< null for 1
   [[nodiscard]] KOKKOS_FUNCTION weigh_bounded resolve() const {
     if (loss_scale == nullptr) return *this;
     double const scale = static_cast<double>(*loss_scale);
@@ -70,7 +70,7 @@ struct add_loss {
   double weight;
   double* sum;
   bool first;
-  std::int32_t const* rejects;  ///< may be null
+  std::int32_t const* rejects = nullptr;
   KOKKOS_FUNCTION void operator()(std::int64_t) const {
     bool const left_out = rejects != nullptr && *rejects != 0;
     double const term = left_out ? 0.0 : weight * static_cast<double>(widen(loss()));

@@ -46,6 +46,12 @@ struct device_totals {
   std::int64_t emptied = 0;  ///< groups that rejections left empty
   device_counts rejected{};  ///< in all groups, dropped ones and the open one included
   std::int64_t rejections = 0;
+
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(applied, skipped, consecutive_skips, vetoed, emptied, rejected, rejections);
+  }
 };
 
 }  // namespace accrue

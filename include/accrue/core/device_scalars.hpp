@@ -19,6 +19,12 @@ struct group_scalars {
   gate_state gate;            ///< what was let through, where microbatches may be rejected
   group_verdict verdict;      ///< for accumulators that close together
   std::int64_t workers_gone;  ///< of the pass that is running, see exit_gate
+
+  /// For a restart, between passes; see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(total, loss, gate);
+  }
 };
 
 template <class Exec>
@@ -34,6 +40,8 @@ class device_scalars {
     scalars_.read(exec, fence_label, 0, 1, &found);
     return found;
   }
+  /// Order: as `device_array::write`.
+  void write(Exec const& exec, group_scalars const* from) const { scalars_.write(exec, from); }
 
  private:
   device_array<group_scalars, Exec> scalars_;

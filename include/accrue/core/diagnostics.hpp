@@ -44,9 +44,8 @@
 #define ACCRUE_SAY_TWO_UPDATES                                                                                   \
   "accrue::accumulator: two policies fill the slot update: keep one rule, or give one per parameter group with " \
   "accrue::per_group{...}"
-#define ACCRUE_SAY_SLOT_NOT_OFFERED                                                                      \
-  "accrue::accumulator: a policy asks for what this version does not offer: division is late, replicas " \
-  "one_replica"
+#define ACCRUE_SAY_SLOT_NOT_OFFERED \
+  "accrue::accumulator: a policy asks for what this version does not offer: replicas is one_replica"
 #define ACCRUE_SAY_BAD_LOSS_SCALE                                                                            \
   "accrue::accumulator: the loss scale policy does not satisfy accrue::loss_scale_policy: it needs scales, " \
   "initial_state(), after(state, overflow) and stops_at_floor()"
@@ -81,6 +80,50 @@
 #define ACCRUE_SAY_BAD_SUMMATION                                                                   \
   "accrue::accumulator: the summation policy does not satisfy accrue::summation_policy: it needs " \
   "buffer_scalar<Parameter>, float or double, not narrower than the parameter, complex if and only if it is"
+#define ACCRUE_SAY_BAD_TERMS                                                                                     \
+  "accrue::terms: every argument is accrue::term<tag>(normalization, coefficient), with a tag of its own and a " \
+  "policy "                                                                                                      \
+  "such as accrue::per_token{}; there are at most 8"
+#define ACCRUE_SAY_TERMS_ADDED_WHOLE                                                                          \
+  "accrue::accumulator: named terms are added as they arrive, and clipped as one: leave out accrue::gather, " \
+  "accrue::on_microbatch and accrue::reject_microbatch"
+#define ACCRUE_SAY_TERMS_AND_RUNNING                                                                                   \
+  "accrue::accumulator: named terms are divided at the end, or with weights that are announced: keep accrue::late{}, " \
+  "or accrue::early{...} with one weight for each term"
+#define ACCRUE_SAY_TERMS_AND_CARRIED                                                                                  \
+  "accrue::accumulator: with late division every named term has plain sums of its own: sum with accrue::widened, or " \
+  "announce the weights with accrue::early{...}, which needs one buffer for all"
+#define ACCRUE_SAY_TERM_MISSING                                                                   \
+  "accrue: the recipe has named terms, and a gradient does not say which one is its: wrap it in " \
+  "accrue::of<tag>(...), "                                                                        \
+  "accrue::of<tag>(accrue::mean_gradient{...})"
+#define ACCRUE_SAY_UNKNOWN_TERM \
+  "accrue: accrue::of<tag> names a term that the recipe does not have: name its tag in accrue::terms(...)"
+#define ACCRUE_SAY_TERM_TWICE \
+  "accrue: accumulate() was given the same term twice: add its gradients up, or make two calls"
+#define ACCRUE_SAY_LOSS_OF_NO_TERM \
+  "accrue: a loss is that of a term: write it inside, accrue::of<tag>(gradient, accrue::mean_loss{...})"
+#define ACCRUE_SAY_NO_TERMS                                                                                          \
+  "accrue: accrue::of<tag> is for recipes with named terms: hand over the gradient itself, or give the accumulator " \
+  "accrue::terms(...)"
+#define ACCRUE_SAY_BAD_DIVISION                                                                                 \
+  "accrue::accumulator: the division policy does not satisfy accrue::division_policy: it needs keeps_sums and " \
+  "divided_by(weight)"
+#define ACCRUE_SAY_DIVISION_NEEDS_MEAN                                                                       \
+  "accrue::accumulator: accrue::early and accrue::running divide by the weight of the group, which the sum " \
+  "objective does not: keep accrue::late{}, or accrue::mean_objective{}"
+#define ACCRUE_SAY_EARLY_OF_OTHER_COUNT                                                                                \
+  "accrue::early: announce the count that the normalization divides by: accrue::tokens{n} for per_token, samples for " \
+  "per_sample, microbatches for per_microbatch, weight for weighted; with named terms one for each, in their order"
+#define ACCRUE_SAY_DIVIDED_AND_REJECTED                                                                              \
+  "accrue::accumulator: accrue::early and accrue::running divide by a weight that a rejected microbatch would take " \
+  "with it: keep accrue::late{} beside accrue::reject_microbatch"
+#define ACCRUE_SAY_RUNNING_IN_ANY_ORDER                                                                             \
+  "accrue::accumulator: a running division rounds the sums at every microbatch, so that their order matters: keep " \
+  "accrue::late{} or accrue::early{...} beside accrue::compensated and accrue::order_independent"
+#define ACCRUE_SAY_OTHER_DIVISION                                                                                    \
+  "accrue::accumulator: change_division() takes another value of the division policy given at construction, of the " \
+  "same type: give accrue::early{...} there"
 #define ACCRUE_SAY_BAD_UPDATE                                                                                  \
   "accrue::accumulator: the update policy does not satisfy accrue::update_policy: it needs state_words() and " \
   "for_update<T>(n)"
@@ -106,7 +149,17 @@
   "and lent"
 #define ACCRUE_SAY_NOT_ADOPTED                                                                                      \
   "accrue::accumulator: adopt() takes whole gradients, mean_gradient or sum_gradient without rows, and not beside " \
-  "accrue::on_microbatch or accrue::reject_microbatch, which look at a gradient before it is added: accumulate()"
+  "accrue::on_microbatch or accrue::reject_microbatch, which look at a gradient before it is added, nor named "     \
+  "terms: call accumulate()"
+#define ACCRUE_SAY_ADOPTED_AND_CARRIED                                                            \
+  "accrue::accumulator: adopt() makes sums of gradients where they lie, accrue::compensated and " \
+  "accrue::order_independent keep more than that: call accumulate(), or sum with accrue::widened"
+#define ACCRUE_SAY_CARRIED                                                                                             \
+  "accrue: accrue::compensated and accrue::order_independent keep more than the sums, which rows and what a producer " \
+  "writes into them would leave out: hand over whole gradients, or sum with accrue::widened"
+#define ACCRUE_SAY_REORDERED                                                                                         \
+  "accrue: this summation depends on the order of additions, which -ffast-math changes with this compiler: compile " \
+  "without it, or with g++ 12 or clang 16 and later"
 #define ACCRUE_SAY_GATHER_OF_OTHER_NUMBER "accrue::gather<k>: k is 1, 2, 3 or 4"
 #define ACCRUE_SAY_HELD_AND_CLIPPED                                                                    \
   "accrue::accumulator: accrue::gather adds several microbatches together, accrue::on_microbatch and " \

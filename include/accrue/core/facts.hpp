@@ -122,6 +122,12 @@ struct group_counts {
     return rest;
   }
   friend constexpr bool operator==(group_counts const&, group_counts const&) = default;
+
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(microbatches, ignored_microbatches, samples, tokens, ignored_tokens, positions);
+  }
 };
 
 /// The microbatch's loss, averaged over the unit of the normalization; a number, or a view of rank 0 on the device.

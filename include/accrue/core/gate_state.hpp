@@ -24,6 +24,12 @@ struct device_counts {
     ignored_tokens += other.ignored_tokens;
     positions += other.positions;
   }
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(microbatches, samples, tokens, ignored_tokens, positions);
+  }
+
   /// As the host counts, which checks for overflow.
   [[nodiscard]] group_counts checked() const {
     group_counts counts;
@@ -44,6 +50,12 @@ struct gate_state {
   std::int64_t contributed = 0;   ///< microbatches that weigh, of those let through
   std::int64_t exact_weight = 0;  ///< theirs, where the counts are integers
   double weight = 0.0;            ///< theirs, where they are not
+
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(rejects, rejected_non_finite, rejected, contributed, exact_weight, weight);
+  }
 
   [[nodiscard]] KOKKOS_FUNCTION double total_weight() const { return weight + static_cast<double>(exact_weight); }
 };

@@ -29,6 +29,15 @@ template <class Register>
 ACCRUE_ALWAYS_INLINE inline void store_register(Register const& x, void* to) {
   std::memcpy(to, &x, sizeof x);
 }
+/// As many floats as a register holds doubles, in its lower lanes.
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline quarter load_floats(float const* from) {
+  quarter loaded{};
+  std::memcpy(&loaded, from, lanes<double>::per_register * sizeof(float));
+  return loaded;
+}
+ACCRUE_ALWAYS_INLINE inline void store_floats(quarter const& x, float* to) {
+  std::memcpy(to, &x, lanes<double>::per_register * sizeof(float));
+}
 }  // namespace detail
 
 /// Eight elements in the scalar that they are summed in: float for 16 bits, else their own. Guarantee: exact.
@@ -76,6 +85,33 @@ ACCRUE_ALWAYS_INLINE inline void store_lanes(lanes<accumulation_scalar_t<T>> con
       (detail::store_register(x.part[I], to + I * lanes<T>::per_register), ...);
     }
     (std::make_index_sequence<lanes<T>::registers>{});
+  }
+}
+
+/// Eight elements in double. Guarantee: exact.
+template <lane_scalar T>
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline lanes<double> load_wide(T const* from) {
+  if constexpr (std::same_as<T, float>) {  // straight from memory: to take a register of floats apart costs more
+    lanes<double> loaded;
+    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
+      ((loaded.part[I] = detail::in_double(detail::load_floats(from + I * lanes<double>::per_register))), ...);
+    }
+    (std::make_index_sequence<lanes<double>::registers>{});
+    return loaded;
+  } else {
+    return lanes_as<double>(load_lanes(from));
+  }
+}
+/// Stores eight doubles, rounded to the nearest.
+template <std::floating_point T>
+ACCRUE_ALWAYS_INLINE inline void store_rounded(lanes<double> const& x, T* to) {
+  if constexpr (std::same_as<T, float>) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
+      (detail::store_floats(detail::in_quarter(x.part[I]), to + I * lanes<double>::per_register), ...);
+    }
+    (std::make_index_sequence<lanes<double>::registers>{});
+  } else {
+    store_lanes(x, to);
   }
 }
 

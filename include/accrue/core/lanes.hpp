@@ -21,6 +21,13 @@
 #define ACCRUE_ALWAYS_INLINE
 #endif
 
+// A loop of few rounds, written out: at -O2 g++ keeps it, and what it indexes in memory.
+#if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
+#define ACCRUE_UNROLLED _Pragma("GCC unroll 4")
+#else
+#define ACCRUE_UNROLLED
+#endif
+
 namespace accrue {
 
 /// Elements that the passes handle at once on the host.
@@ -155,6 +162,17 @@ inline constexpr bool wide_registers = register_bytes == 32;
 #endif
 }
 
+/// As many doubles as a register has, as floats in the lower lanes.
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline quarter in_quarter(doubles x) {
+#if defined(__AVX__) && !defined(__clang__)
+  return __builtin_ia32_cvtpd2ps256(x);
+#elif defined(__AVX__)
+  return __builtin_convertvector(x, quarter);
+#else
+  return in_float(x, x);
+#endif
+}
+
 }  // namespace detail
 
 /// The same numbers in another real type, rounded to the nearest.
@@ -202,6 +220,19 @@ inline constexpr bool has_fused_lanes = false;
 }
 #undef ACCRUE_FUSED_REGISTERS
 #endif
+
+/// Doubles of the precision of `Real`: x, rounded to the nearest.
+template <class Real, class T>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T rounded_to(T const& x) {
+  if constexpr (sizeof(Real) == sizeof(double)) return x;
+#if ACCRUE_HAS_LANES
+  else if constexpr (is_lanes_v<T>)
+    return T::map(
+        [](typename T::native part) ACCRUE_ALWAYS_INLINE { return detail::in_double(detail::in_quarter(part)); }, x);
+#endif
+  else
+    return static_cast<T>(static_cast<Real>(x));
+}
 
 /// The square root and the larger of two, for one number or for lanes: what a rule needs that serves both.
 template <class T>

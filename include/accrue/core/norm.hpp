@@ -18,6 +18,12 @@ struct norm_partial {
   double largest = 0.0;  ///< the largest modulus, where it was looked for; NaN once a NaN was seen
   std::int32_t exponent = 0;
   std::int32_t non_finite = 0;  ///< decided on the bits, so it holds under -ffast-math
+
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(sum, largest, exponent, non_finite);
+  }
 };
 
 /// The order p of a norm, its powers and roots: 1 and 2 without pow, infinity as the largest modulus.
@@ -91,9 +97,10 @@ struct rescale {
   return sum;
 }
 
-/// The partial of the same values multiplied by `factor`, which is positive.
+/// The partial of the same values multiplied by `factor`.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION norm_partial times(norm_order order, norm_partial part, double factor) {
   if (factor == 1.0) return part;
+  factor = Kokkos::abs(factor);
   part.largest *= factor;
   if (part.sum == 0.0) return part;
   double const product = part.sum * order.power(factor);

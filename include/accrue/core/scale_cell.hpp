@@ -44,7 +44,7 @@ class scale_cell {
   /// Failure: `accrue::error` while a group is open that was filled under the scale as it is.
   void restore(loss_scale_state const& saved) {
     require_no_open_group("restore()");
-    if (!(saved.scale > 0.0F && saved.scale <= 0x1.fffffep127F) || saved.clean_groups < 0 || saved.hysteresis_left < 0)
+    if (!saved.plausible())
       throw error("accrue::scale_cell: a state that no loss scale can have", "gradients would be divided by it",
                   "check where it was saved");
     put(saved);
@@ -52,6 +52,10 @@ class scale_cell {
 
   // The accumulator's side.
 
+  void put(loss_scale_state const& state) const {
+    state_.write(exec_, &state);
+    if constexpr (!runs_on_host_v<Exec>) exec_.fence("accrue::finalize: write the loss scale");
+  }
   /// The same scale, read on another instance.
   [[nodiscard]] scale_cell on(Exec const& exec) const {
     scale_cell same = *this;
@@ -71,11 +75,6 @@ class scale_cell {
   }
 
  private:
-  void put(loss_scale_state const& state) {
-    state_.write(exec_, &state);
-    if constexpr (!runs_on_host_v<Exec>) exec_.fence("accrue::finalize: write the loss scale");
-  }
-
   Exec exec_;
   device_array<loss_scale_state, Exec> state_;
   std::shared_ptr<int> open_;  ///< groups that are being filled under this scale

@@ -95,6 +95,18 @@ std::ostream& operator<<(std::ostream& out, Policy const& p) {
   return out;
 }
 
+/// A policy whose settings a restart brings back: `change_settings(visit)` calls `visit(one, other, ...)` with
+/// references to them.
+template <class Policy>
+concept restored_policy = policy<Policy> && requires(Policy& p) {
+  p.change_settings([](auto&...) {});
+};
+
+template <policy Policy, class Visit>
+void change_settings([[maybe_unused]] Policy& p, [[maybe_unused]] Visit& visit) {
+  if constexpr (restored_policy<Policy>) p.change_settings(visit);
+}
+
 /// Asks a policy to refuse settings that make no sense; it throws `accrue::error` from `validate()`.
 template <policy Policy>
 void validate(Policy const& p) {

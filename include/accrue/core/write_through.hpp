@@ -45,7 +45,8 @@ class write_target {
   }
   /// 0 where the sums are to be overwritten, else mostly 1.
   [[nodiscard]] double beta() const { return beta_; }
-  /// What the microbatch's gradient is multiplied by: its count if it is a mean, 1 if it is a sum.
+  /// What the microbatch's gradient is multiplied by: its count if it is a mean, 1 if it is a sum; over what the sums
+  /// are divided by already, under an early or running division.
   [[nodiscard]] double weight() const { return weight_; }
 
   /// For kernels: the same, element by element.

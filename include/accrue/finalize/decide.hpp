@@ -14,13 +14,6 @@
 
 namespace accrue {
 
-/// Raw weighted sums are kept; one factor is applied at the end. The default division.
-struct late {
-  using fills = slot::division;
-  static constexpr std::string_view name = "late";
-  friend bool operator==(late const&, late const&) = default;
-};
-
 /// Settles one group: norm, finite check, clip factor, decision; and enters it in record and device totals.
 ///
 /// Order: after the total of the partial norms; `settle` by every worker of the update pass, with the same answer,

@@ -26,12 +26,16 @@ enum class overflow_at_floor : std::int32_t {
   stays,  ///< the group is skipped, and the scale stays where it is
 };
 
-inline std::ostream& operator<<(std::ostream& out, hysteresis_refill r) {
-  return out << (r == hysteresis_refill::on_growth ? "on_growth" : "on_clean_group");
+[[nodiscard]] constexpr std::string_view name_of(hysteresis_refill r) noexcept {
+  return r == hysteresis_refill::on_growth        ? "on_growth"
+         : r == hysteresis_refill::on_clean_group ? "on_clean_group"
+                                                  : "unknown";
 }
-inline std::ostream& operator<<(std::ostream& out, overflow_at_floor f) {
-  return out << (f == overflow_at_floor::stops ? "stops" : "stays");
+[[nodiscard]] constexpr std::string_view name_of(overflow_at_floor f) noexcept {
+  return f == overflow_at_floor::stops ? "stops" : f == overflow_at_floor::stays ? "stays" : "unknown";
 }
+inline std::ostream& operator<<(std::ostream& out, hysteresis_refill r) { return out << name_of(r); }
+inline std::ostream& operator<<(std::ostream& out, overflow_at_floor f) { return out << name_of(f); }
 
 /// Multiplies losses by a number that shrinks when a group overflows, and grows after a while without overflow.
 ///
@@ -108,6 +112,10 @@ struct dynamic_scale {
   }
   [[nodiscard]] bool stops_at_floor() const { return at_floor == overflow_at_floor::stops; }
 
+  template <class Visit>
+  void change_settings(Visit&& visit) {
+    visit(initial, growth, backoff, growth_interval, floor, ceiling, hysteresis, refill, at_floor);
+  }
   void validate() const {
     require(growth > 1.0 && growth <= largest, "growth is not a finite number above 1", "2 is usual");
     require(backoff > 0.0 && backoff < 1.0, "backoff is not between 0 and 1", "0.5 is usual");

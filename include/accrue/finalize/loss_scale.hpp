@@ -51,6 +51,10 @@ struct constant_scale {
     return state;
   }
   [[nodiscard]] bool stops_at_floor() const { return false; }
+  template <class Visit>
+  void change_settings(Visit&& visit) {
+    visit(scale);
+  }
   void validate() const {
     if (!(scale >= std::numeric_limits<float>::min() && scale <= std::numeric_limits<float>::max()))
       throw error("accrue::constant_scale: the scale is not a positive normal float", "gradients are divided by it",

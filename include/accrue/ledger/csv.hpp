@@ -14,11 +14,12 @@ namespace accrue {
 /// The names of the columns that `write_csv_row` writes.
 inline void write_csv_header(std::ostream& out) {
   out << "group,outcome,microbatches,ignored_microbatches,samples,tokens,ignored_tokens,positions,weight,norm,clip_"
-         "factor,loss,loss_scale,rejected_microbatches\n";
+         "factor,loss,loss_scale,rejected_microbatches,term_weights\n";
 }
 
 /// One closed group as a line of comma-separated values; numbers in the C locale, with all their digits; an absent loss
-/// is an empty field.
+/// is an empty field, and so are the weights of named terms where there are none; else they stand there with semicolons
+/// between them.
 inline void write_csv_row(std::ostream& out, record const& r) {
   std::ostringstream row;
   row.imbue(std::locale::classic());
@@ -29,6 +30,8 @@ inline void write_csv_row(std::ostream& out, record const& r) {
       << ',' << r.weight << ',' << r.norm << ',' << r.clip_factor << ',';
   if (r.loss) row << *r.loss;
   row << ',' << r.loss_scale << ',' << r.rejected.microbatches.value();
+  row << ',';
+  for (std::size_t t = 0; t < r.terms; ++t) row << (t > 0 ? ";" : "") << r.term_weights[t];
   out << row.str() << '\n';
 }
 

@@ -76,6 +76,14 @@ class group_book {
     return ledger_;
   }
 
+  /// For a restart: takes over a ledger that is settled. Order: `empty_ring` is written on `exec`, and must stay until
+  /// a fence.
+  void restore(Exec const& exec, accrue::ledger saved, device_book const* empty_ring) {
+    ledger_ = std::move(saved);
+    ring_.write(exec, empty_ring);
+    latest_ = exec;
+  }
+
  private:
   void settle() {
     device_book found;

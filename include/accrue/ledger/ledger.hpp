@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <ostream>
 #include <vector>
 
@@ -123,6 +124,29 @@ class ledger {
     settled_ = closed_;
     shown_ = std::max(shown_, closed_ - records_kept);
     while (shown_ < settled_) visit(at(++shown_));
+  }
+
+  /// For a restart, see `field_writer`. Order: settled.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(processed_, dropped_counts_, attempted_, settled_totals_, closed_, empty_, dropped_, carried_, rejections_);
+    for (std::int64_t back = std::min(closed_, records_kept); back > 0; --back) visit(slot(closed_ - back + 1));
+    settled_ = shown_ = closed_;
+  }
+  void show_device(device_totals& totals) const { totals = settled_totals_; }
+  /// Whether the numbers can have come about by booking.
+  [[nodiscard]] bool plausible() const {
+    device_totals const& d = settled_totals_;
+    bool sane = closed_ >= 0 && closed_ < std::numeric_limits<std::int64_t>::max() / 2 && carried_ >= 0 &&
+                empty_ >= 0 && empty_ <= closed_ && dropped_ >= 0 && dropped_ <= closed_ - empty_ &&
+                attempted_.value() <= closed_ - empty_ - dropped_ && d.applied >= 0 && d.skipped >= 0 &&
+                d.applied <= attempted_.value() && d.skipped <= attempted_.value() && d.vetoed >= 0 &&
+                d.vetoed <= attempted_.value() && d.emptied >= 0 && d.emptied <= attempted_.value() &&
+                d.consecutive_skips >= 0 && d.consecutive_skips <= d.skipped + d.emptied &&
+                rejections_.plausible(d.rejections);
+    for (std::int64_t back = std::min(closed_, records_kept); back > 0; --back)
+      sane = sane && at(closed_ - back + 1).number == closed_ - back + 1;
+    return sane;
   }
 
  private:

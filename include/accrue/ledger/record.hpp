@@ -3,8 +3,11 @@
 #define ACCRUE_LEDGER_RECORD_HPP
 
 #include <accrue/core/facts.hpp>
+#include <accrue/core/open_terms.hpp>
 #include <accrue/core/outcome.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -18,16 +21,33 @@ struct record {
   outcome result = outcome::empty;
   group_counts counts;    ///< what the group held, without what was rejected
   group_counts rejected;  ///< what was left out of it
-  double weight = 0.0;    ///< N; `pad_last` divides a short last group by more
+  double weight = 0.0;    ///< N, with named terms that of the first; `pad_last` divides a short last group by more
   double norm =
       std::numeric_limits<double>::quiet_NaN();  ///< of the finalized gradient before clipping; NaN if not attempted
   double clip_factor = 1.0;
   double loss_scale = 1.0;     ///< that the group was filled under
   std::optional<double> loss;  ///< formed as the gradient is; none unless every microbatch that weighs gave its loss
+
+  std::size_t terms = 0;                          ///< named terms, if the recipe has any
+  std::array<double, most_terms> term_weights{};  ///< N of each, in their order; 0 where the group had nothing of it
+
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(number, result, counts, rejected, weight, norm, clip_factor, loss_scale, loss, terms);
+    for (double& each : term_weights) visit(each);
+  }
+
+  template <std::size_t Terms>
+  void take_weights(std::array<double, Terms> const& weights) {
+    terms = Terms;
+    for (std::size_t t = 0; t < Terms; ++t) term_weights[t] = weights[t];
+  }
 };
 
 inline std::ostream& operator<<(std::ostream& out, record const& r) {
   out << "group " << r.number << ": " << r.result << ", " << r.counts.microbatches << ", weight " << r.weight;
+  for (std::size_t t = 1; t < r.terms; ++t) out << " + " << r.term_weights[t];
   if (attempted(r.result)) out << ", norm " << r.norm << ", clip factor " << r.clip_factor;
   if (r.loss) out << ", loss " << *r.loss;
   if (r.loss_scale != 1.0) out << ", loss scale " << r.loss_scale;

@@ -40,6 +40,8 @@ class record_ring {
   void read_rejections(Exec const& exec, device_rejection* to) const {
     rejections_.read(exec, "accrue::ledger: read the rejections", 0, rejections_.size(), to);
   }
+  /// Order: as `device_array::write`.
+  void write(Exec const& exec, device_book const* from) const { book_.write(exec, from); }
 
   /// Waits for the instance and reads one group's record.
   ///

@@ -21,6 +21,12 @@ struct rejection {
   rejection_cause cause = rejection_cause::not_a_number;
   double norm = std::numeric_limits<double>::quiet_NaN();  ///< of its own gradient
   std::vector<std::int64_t> sample_ids;                    ///< as they were handed over
+
+  /// For a restart, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(microbatch, group, cause, norm, sample_ids);
+  }
 };
 
 inline std::ostream& operator<<(std::ostream& out, rejection const& r) {
@@ -52,6 +58,19 @@ class rejection_book {
     }
     known_ = total;
     waiting_.clear();
+  }
+
+  /// For a restart, see `field_writer`. Order: settled.
+  template <class Visit>
+  void state(Visit&& visit) {
+    std::int64_t size = static_cast<std::int64_t>(last_.size());
+    visit(known_, size);
+    last_.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(size, 0, kept_)));
+    for (rejection& each : last_) visit(each);
+    waiting_.clear();
+  }
+  [[nodiscard]] bool plausible(std::int64_t total) const {
+    return known_ == total && known_ >= static_cast<std::int64_t>(last_.size());
   }
 
   [[nodiscard]] std::vector<rejection> list() const { return {last_.begin(), last_.end()}; }

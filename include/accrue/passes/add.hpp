@@ -123,7 +123,7 @@ struct add_chunk {
   bool takes_absent;  ///< this launch also measures the views that these microbatches do not touch
   measuring measured;
   exit_gate gate;
-  std::int32_t const* rejects;  ///< on the device: not 0 where these microbatches are left out; may be null
+  std::int32_t const* rejects = nullptr;  ///< on the device: not 0 where these microbatches are left out; may be null
 
   using element_weigh = std::remove_cvref_t<decltype(std::declval<Weigh const&>().resolve())>;
   struct known {
@@ -137,9 +137,7 @@ struct add_chunk {
   template <class Worker>
   KOKKOS_FUNCTION void operator()(known const& by, std::int64_t c, Worker worker) const {
     chunk const part = chunks[c];
-    here at{part, static_cast<B*>(sums[part.view].data), static_cast<real_t<B>>(keep[part.view]),
-            first == first_touch::all || (first == first_touch::some && touched[part.view] == 0) ||
-                (first == first_touch::told && touched[part.view] == 2)};
+    here at{part, static_cast<B*>(sums[part.view].data), static_cast<real_t<B>>(keep[part.view]), is_first(part.view)};
     bool const left_out = rejects != nullptr && *rejects != 0;
     bool absent = true;
     int present = 0;
@@ -162,6 +160,11 @@ struct add_chunk {
   template <class Worker>
   KOKKOS_FUNCTION void leave(Worker worker) const {
     measured.total_up(worker);
+  }
+  /// Whether these microbatches are the first of the group that touch the view.
+  [[nodiscard]] KOKKOS_FUNCTION bool is_first(std::int32_t view) const {
+    return first == first_touch::all || (first == first_touch::some && touched[view] == 0) ||
+           (first == first_touch::told && touched[view] == 2);
   }
 
  private:

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_PASSES_BLOCK_HPP
 #define ACCRUE_PASSES_BLOCK_HPP
 
+#include <accrue/core/carried.hpp>
 #include <accrue/core/device_array.hpp>
 #include <accrue/core/scalar_id.hpp>
 #include <accrue/core/strided.hpp>
@@ -40,6 +41,15 @@ struct block_plan {
   }
 };
 
+/// Where a pass finds what a summation carries beside the sums of a block: word after word, each laid out as the buffer
+/// is, part by part where that is complex.
+template <class Carry>
+struct carried_sums {
+  typename Carry::word* first;
+  std::int64_t words_apart;  ///< in elements of the buffer
+  placement const* placements;
+};
+
 /// All parameters of one scalar type: their buffer and optimizer state in one aligned arena, and the tables that let
 /// one launch handle them all.
 ///
@@ -53,7 +63,8 @@ struct block {
   std::int64_t first_chunk = 0;  ///< likewise
   std::int64_t words_apart = 0;  ///< elements of the buffer, of each word of state, of each set
   int state_words = 0;
-  device_array<B, Exec> arena;  ///< the buffer, then the words of state, then the sets that are lent
+  device_array<B, Exec> arena;        ///< the buffer, then the words of state, then the sets that are lent
+  device_array<double, Exec> beside;  ///< what the summation carries; none where it carries nothing
 
   device_table<chunk, Exec> chunks;
   device_table<share, Exec> shares;  ///< one for each thread of a host
@@ -74,11 +85,30 @@ struct block {
     return arena.data() + word * words_apart + placements[static_cast<std::size_t>(view)].begin;
   }
 
-  /// Lays out the arena. Cost: allocates; the state begins at zero, the buffer needs no clearing.
-  void lay_out(Exec const& exec, block_plan plan, int words_of_state, int sets_lent) {
+  template <class Carry>
+  [[nodiscard]] carried_sums<Carry> carried() const {
+    return {reinterpret_cast<typename Carry::word*>(beside.data()), words_apart, placements.data()};
+  }
+
+  /// Where they lie for one view.
+  template <class Summation>
+  [[nodiscard]] std::vector<strided> carried_runs(std::size_t view) const {
+    using carry = carry_of<Summation, B>;
+    constexpr std::int64_t parts = is_complex_v<B> ? 2 : 1;
+    std::vector<strided> runs;
+    for (int word = 0; word < carry::words; ++word)
+      runs.push_back(run_of(carried<carry>().first + parts * (word * words_apart + placements[view].begin),
+                            parts * parameters[view].size, scalar_id<typename carry::word>()));
+    return runs;
+  }
+
+  /// Lays out the arena, and `carried` bytes beside each element of the buffer. Cost: allocates; the state begins at
+  /// zero, the buffer needs no clearing.
+  void lay_out(Exec const& exec, block_plan plan, int words_of_state, int sets_lent, std::int64_t carried = 0) {
     state_words = words_of_state;
     words_apart = plan.words;
     arena = {exec, "accrue::buffer_and_state", static_cast<std::size_t>(words_apart * (1 + state_words + sets_lent))};
+    if (carried > 0) beside = {exec, "accrue::carried_sums", static_cast<std::size_t>((words_apart * carried + 7) / 8)};
     std::vector<chunk> cut = cut_into_chunks(plan.sizes, interleaved_runs(plan.parameters));
     shares = {exec, "accrue::passes::shares", cut_into_shares(cut, runs_on_host_v<Exec> ? exec.concurrency() : 1)};
     chunks = {exec, "accrue::passes::chunks", std::move(cut)};
@@ -86,8 +116,10 @@ struct block {
     placements = {exec, "accrue::passes::placements", std::move(plan.placements)};
   }
   /// The buffer's part of a view of `size` elements.
-  [[nodiscard]] strided sum(std::size_t view) const {
-    return run_of(lent(-1, static_cast<std::int64_t>(view)), parameters[view].size, scalar_id<B>());
+  [[nodiscard]] strided sum(std::size_t view) const { return word(0, view); }
+  /// The part of a view in a word of the arena, the buffer being the first.
+  [[nodiscard]] strided word(std::int64_t number, std::size_t view) const {
+    return run_of(arena.data() + number * words_apart + placements[view].begin, parameters[view].size, scalar_id<B>());
   }
 };
 

@@ -3,11 +3,11 @@
 #define ACCRUE_PASSES_MODEL_HPP
 
 #include <accrue/core/adopted.hpp>
-#include <accrue/passes/add.hpp>
 #include <accrue/passes/apply.hpp>
 #include <accrue/passes/block.hpp>
 #include <accrue/passes/gradient_tables.hpp>
 #include <accrue/passes/measure.hpp>
+#include <accrue/passes/merge_carried.hpp>
 #include <accrue/passes/model_storage.hpp>
 #include <accrue/passes/model_types.hpp>
 #include <accrue/passes/view_directory.hpp>
@@ -93,8 +93,22 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     return answer;
   }
 
+  /// Multiplies the sums of the touched views, in their next pass.
+  void shrink(double factor) { tables_.touched().multiply(factor); }
+
+  /// Works on other sums, of which `other` knows, until they are exchanged again.
+  void exchange(gradient_tables<Exec, Sets>& other) { std::swap(tables_, other); }
+  /// For passes that are launched elsewhere: `launch(block, what measures there, gate)` for each scalar type.
+  template <class Launch>
+  void for_each_block(norm_request const& wanted, Launch const& launch) {
+    exit_gate const gate = wanted ? gate_of_launches<void>(wanted) : exit_gate{};
+    storage_.for_each_block([&](auto& each) { launch(each, measuring_of(each, wanted), gate); });
+  }
+
   /// Begins a group.
   void forget_touched() { tables_.touched().forget(); }
+
+  [[nodiscard]] int state_words() const { return state_words_; }
 
   /// Failure: `accrue::error` where a rule keeps more state than was allocated.
   void require_state(int words) const {
@@ -136,8 +150,8 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// Where the gradients lie that are checked and held, and what is touched.
   [[nodiscard]] gradient_tables<Exec, Sets> const& tables() const { return tables_; }
 
-  /// Notes that somebody wrote the sums of a view, and that they are what they should be.
-  void note_written(std::size_t view) { tables_.touched().touch(directory()[view].number, 1.0); }
+  /// Notes that somebody wrote the sums of a view, and what they are still to be multiplied by.
+  void note_written(std::size_t view, double keep = 1.0) { tables_.touched().touch(directory()[view].number, keep); }
 
   /// Adds the first `count` contributions that are held; `weigh_for(type of the buffer's scalar, number)` maps the
   /// elements of each. Where a norm is `wanted`, of the sums with these contributions in them, it is measured in the
@@ -150,31 +164,45 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     exit_gate const gate = wanted ? gate_of_launches<Contribution>(wanted) : exit_gate{};
     storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
       using found = gradient_scalars<P, set_type, Contribution>;
-      using weigh_type = decltype(weigh_for(std::type_identity<B>{}, 0));
+      using product = product_scalar<Summation, B>;
+      using weigh_type = decltype(weigh_for(std::type_identity<product>{}, 0));
       bool takes_absent = true;
       found::for_each([&]<class G>(std::type_identity<G>) {
         [&]<int... J>(std::integer_sequence<int, J...>) {
-          for_each_chunk(label, exec, each.list(),
-                         add_chunk<G, B, weigh_type, Sets>{each.chunks.data(),
-                                                           {gradients_of(each, J)...},
-                                                           {weigh_for(std::type_identity<B>{}, J)...},
-                                                           count,
-                                                           sums_of_block(each),
-                                                           touched_of(each),
-                                                           keep_of(each),
-                                                           first,
-                                                           scalar_id<G>(),
-                                                           each.exceeds_caches(),
-                                                           std::exchange(takes_absent, false),
-                                                           measuring_of(each, wanted),
-                                                           gate,
-                                                           rejects});
+          add_chunk<G, B, weigh_type, Sets> const pass{each.chunks.data(),
+                                                       {gradients_of(each, J)...},
+                                                       {weigh_for(std::type_identity<product>{}, J)...},
+                                                       count,
+                                                       sums_of_block(each),
+                                                       touched_of(each),
+                                                       keep_of(each),
+                                                       first,
+                                                       scalar_id<G>(),
+                                                       each.exceeds_caches(),
+                                                       std::exchange(takes_absent, false),
+                                                       measuring_of(each, wanted),
+                                                       gate,
+                                                       rejects};
+          for_each_chunk(label, exec, each.list(), add_what_is_carried<Summation>(each, pass));
         }
         (std::make_integer_sequence<int, Sets>{});
       });
       if (found::size == 0 && wanted) measure_block_of_sums(label, exec, each, wanted, gate);
     });
     tables_.touch(count);
+  }
+
+  /// Adds the sums that another model has formed of the same parameters, with what is carried beside them.
+  void merge(std::string const& label, Exec const& exec, model& other) requires(carries_v<Summation>) {
+    tables_.upload_sums(exec);
+    other.tables_.upload_sums(exec);
+    storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
+      for_each_chunk(label, exec, each.list(),
+                     merge_chunk<B, carry_of<Summation, B>>{each.chunks.data(), side_of(each),
+                                                            other.side_of(other.storage_.template block_of<P>())});
+    });
+    for (std::size_t view = 0; view < directory().size(); ++view)
+      if (other.is_touched(view)) note_written(view);
   }
 
   /// Measures the first contribution that is held.
@@ -238,6 +266,11 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     return tables_.touched().keeps() + each.first_view;
   }
   template <class Block>
+  [[nodiscard]] auto side_of(Block const& each) const {
+    using carry = carry_of<Summation, typename Block::buffer_scalar>;
+    return merged_side<carry>{sums_of_block(each), each.template carried<carry>(), touched_of(each)};
+  }
+  template <class Block>
   [[nodiscard]] measuring measuring_of(Block const& each, norm_request const& wanted) const {
     if (!wanted) return {};
     return {wanted.order,     wanted.thoroughly,      partials_.data() + each.first_chunk,
@@ -253,9 +286,15 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   template <class P, class B>
   void measure_block_of_sums(std::string const& label, Exec const& exec, block<Exec, P, B>& each,
                              norm_request const& wanted, exit_gate const& gate) {
-    for_each_chunk(label, exec, each.list(),
-                   measure_chunk<B>{each.chunks.data(), sums_of_block(each), touched_of(each), keep_of(each),
-                                    scalar_id<B>(), false, measuring_of(each, wanted), gate});
+    measure_chunk<B> const pass{each.chunks.data(),
+                                sums_of_block(each),
+                                touched_of(each),
+                                keep_of(each),
+                                scalar_id<B>(),
+                                false,
+                                measuring_of(each, wanted),
+                                gate};
+    for_each_chunk(label, exec, each.list(), settle_what_is_late<Summation>(each, pass));
   }
   /// The workers of a pass that has one launch for each pair of scalars, and one for a block without gradients.
   template <class Contribution>

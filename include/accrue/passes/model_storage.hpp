@@ -2,6 +2,7 @@
 #ifndef ACCRUE_PASSES_MODEL_STORAGE_HPP
 #define ACCRUE_PASSES_MODEL_STORAGE_HPP
 
+#include <accrue/core/carried.hpp>
 #include <accrue/core/parameters.hpp>
 #include <accrue/core/type_list.hpp>
 #include <accrue/passes/block.hpp>
@@ -43,7 +44,8 @@ class model_storage<Exec, Summation, parameter_set<std::index_sequence<Sizes...>
 
     std::size_t b = 0;
     for_each_block([&](auto& each) {
-      each.lay_out(exec, plans[b], state_words, sets_lent);
+      each.lay_out(exec, plans[b], state_words, sets_lent,
+                   carried_bytes<Summation, typename std::remove_cvref_t<decltype(each)>::buffer_scalar>);
       each.first_view = static_cast<std::int64_t>(sums_.size());
       each.first_chunk = chunks_;
       directory_.number_block(b, sums_.size());
@@ -68,6 +70,30 @@ class model_storage<Exec, Summation, parameter_set<std::index_sequence<Sizes...>
     std::vector<strided> all(sums_.size());
     for (std::size_t v = 0; v < all.size(); ++v) all[directory_[v].number] = directory_[v].copy;
     return all;
+  }
+
+  /// Where a word of state of a view lies.
+  [[nodiscard]] strided state(std::size_t view, int word) const {
+    directory_entry const& entry = directory_[view];
+    strided found;
+    std::size_t b = 0;
+    auto const look = [&](auto const& each) {
+      if (b++ == entry.block) found = each.word(1 + word, entry.local);
+    };
+    std::apply([&](auto const&... each) { (look(each), ...); }, blocks_);
+    return found;
+  }
+
+  /// Where the words lie that the summation carries beside the sums of a view: runs of real numbers.
+  [[nodiscard]] std::vector<strided> carried(std::size_t view) const {
+    directory_entry const& entry = directory_[view];
+    std::vector<strided> found;
+    std::size_t b = 0;
+    auto const look = [&]<class Block>(Block const& each) {
+      if (b++ == entry.block) found = each.template carried_runs<Summation>(entry.local);
+    };
+    if constexpr (carries_v<Summation>) std::apply([&](auto const&... each) { (look(each), ...); }, blocks_);
+    return found;
   }
 
   /// Calls `visit(block)` for each scalar type.

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_PASSES_MODEL_TYPES_HPP
 #define ACCRUE_PASSES_MODEL_TYPES_HPP
 
+#include <accrue/core/carried.hpp>
 #include <accrue/core/contribution.hpp>
 #include <accrue/core/parameters.hpp>
 #include <accrue/core/type_list.hpp>
@@ -64,6 +65,15 @@ struct buffer_scalars;
 template <class Summation, class Sizes, class... Items>
 struct buffer_scalars<Summation, parameter_set<Sizes, Items...>> {
   using type = unique_t<typename Summation::template buffer_scalar<typename view_of_t<Items>::non_const_value_type>...>;
+};
+
+/// The scalars that their products are formed in, which a clip on the microbatch sees.
+template <class Summation, class Set>
+struct product_scalars;
+template <class Summation, class Sizes, class... Items>
+struct product_scalars<Summation, parameter_set<Sizes, Items...>> {
+  using type = unique_t<product_scalar<
+      Summation, typename Summation::template buffer_scalar<typename view_of_t<Items>::non_const_value_type>>...>;
 };
 
 /// The scalars of those gradients in a contribution that belong to parameters of scalar `P`.

@@ -11,7 +11,8 @@
 namespace accrue {
 
 /// For each view of the model, by its number: whether the open group has touched it, and what its raw sum is still to
-/// be multiplied by, 1 but for a gradient that was written into the buffer and waits for its weight.
+/// be multiplied by, 1 but for a gradient that was written into the buffer and waits for its weight, and under a
+/// division that multiplies the sums of an open group.
 template <class Exec>
 class touch_table {
  public:
@@ -31,6 +32,12 @@ class touch_table {
     touched_count_ += touched_[view] == 0 ? 1 : 0;
     touched_.set(view, 1);
     set_keep(view, keep);
+  }
+
+  /// Has the sums of all touched views multiplied by a factor, in their next pass.
+  void multiply(double factor) {
+    for (std::size_t v = 0; v < touched_.size(); ++v)
+      if (touched_[v] != 0) set_keep(v, keep_[v] * factor);
   }
 
   /// Begins a group: nothing is touched, and the first touch will overwrite. Clearing is a state, not a pass.

@@ -139,6 +139,13 @@ class view_directory {
     return joined({"parameter ", number, " ('", entries_[view].label, "')"});
   }
 
+  [[nodiscard]] static std::string text(view_shape const& shape) {
+    std::string list = "(";
+    for (int r = 0; r < shape.rank; ++r)
+      list.append(r > 0 ? ", " : "").append(std::to_string(shape.extent[static_cast<std::size_t>(r)]));
+    return list.append(")");
+  }
+
  private:
   /// Memory that an update writes: a parameter, or the copy of one.
   struct written {
@@ -188,13 +195,6 @@ class view_directory {
       throw error(joined({"accrue: the gradient of ", name(view), " is the parameter itself"}),
                   "its values would be added up as a gradient", "hand over the view that the gradient was written to");
     gradients_[view] = fold(shape, entry.order, data, scalar);
-  }
-
-  [[nodiscard]] static std::string text(view_shape const& shape) {
-    std::string list = "(";
-    for (int r = 0; r < shape.rank; ++r)
-      list.append(r > 0 ? ", " : "").append(std::to_string(shape.extent[static_cast<std::size_t>(r)]));
-    return list.append(")");
   }
 
   std::vector<directory_entry> entries_;

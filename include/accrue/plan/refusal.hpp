@@ -10,17 +10,19 @@ namespace accrue::plan {
 
 /// Why a plan has no number to give.
 enum class refusal {
-  empty_microbatch,  ///< 0 samples a microbatch
-  empty_group,       ///< 0 microbatches a group
-  no_replicas,       ///< 0 replicas
-  no_length,         ///< 0 positions a sample
-  no_ranks,          ///< a mesh with 0 ranks in the world or in a dimension
-  no_target,         ///< a target of 0 samples
-  ranks_left_over,   ///< the replicas do not fill the world
-  off_target,        ///< no whole number of microbatches meets the target
-  partial_group,     ///< the pass ends inside a group, and `last_group::refuse` was asked for
-  never_reached,     ///< more updates than the data can ever give
-  too_large,         ///< a number exceeds 63 bits
+  empty_microbatch,    ///< 0 samples a microbatch
+  empty_group,         ///< 0 microbatches a group
+  no_replicas,         ///< 0 replicas
+  no_length,           ///< 0 positions a sample
+  no_ranks,            ///< a mesh with 0 ranks in the world or in a dimension
+  no_target,           ///< a target of 0 samples
+  ranks_left_over,     ///< the replicas do not fill the world
+  off_target,          ///< no whole number of microbatches meets the target
+  partial_group,       ///< the pass ends inside a group, and `last_group::refuse` was asked for
+  never_reached,       ///< more updates than the data can ever give
+  no_terms,            ///< a loss of no terms
+  terms_not_combined,  ///< a division or summation that does not go with several terms
+  too_large,           ///< a number exceeds 63 bits
 };
 
 /// The text of a refusal: the three parts that an `accrue::error` says.
@@ -60,6 +62,11 @@ struct explanation {
     case refusal::never_reached:
       return {"accrue::plan: so many updates are never reached", "a pass over the data closes no group",
               "check the microbatches of a pass, the group and its last-group policy"};
+    case refusal::no_terms:
+      return {"accrue::plan: a loss of 0 terms", "there is nothing to sum", "a loss that is not split has 1"};
+    case refusal::terms_not_combined:
+      return {"accrue::plan: several terms beside such a division or summation", "no accumulator offers that",
+              "take early division, or late division with widened sums"};
     case refusal::too_large:
       break;
   }

@@ -118,6 +118,10 @@ struct adam {
   void settings(Visit&& visit) const {
     detail::adam_settings(*this, visit);
   }
+  template <class Visit>
+  void change_settings(Visit&& visit) {
+    visit(learning_rate, beta1, beta2, epsilon, weight_decay, amsgrad);
+  }
   friend bool operator==(adam const&, adam const&) = default;
 };
 
@@ -144,6 +148,10 @@ struct adamw {
   template <class Visit>
   void settings(Visit&& visit) const {
     detail::adam_settings(*this, visit);
+  }
+  template <class Visit>
+  void change_settings(Visit&& visit) {
+    visit(learning_rate, beta1, beta2, epsilon, weight_decay, amsgrad);
   }
   friend bool operator==(adamw const&, adamw const&) = default;
 };

@@ -68,6 +68,10 @@ struct momentum {
     visit("weight_decay", weight_decay);
     visit("nesterov", nesterov);
   }
+  template <class Visit>
+  void change_settings(Visit&& visit) {
+    visit(learning_rate, factor, dampening, weight_decay, nesterov);
+  }
   friend bool operator==(momentum const&, momentum const&) = default;
 };
 

@@ -26,6 +26,10 @@ class per_group {
   void settings(Visit&& visit) const {
     std::apply([&](auto const&... rule) { (visit("rule", rule), ...); }, rules_);
   }
+  template <class Visit>
+  void change_settings(Visit&& visit) {
+    std::apply([&](auto&... rule) { (accrue::change_settings(rule, visit), ...); }, rules_);
+  }
   friend bool operator==(per_group const&, per_group const&) = default;
 
  private:

@@ -44,6 +44,10 @@ struct sgd {
     visit("learning_rate", learning_rate);
     visit("weight_decay", weight_decay);
   }
+  template <class Visit>
+  void change_settings(Visit&& visit) {
+    visit(learning_rate, weight_decay);
+  }
   friend bool operator==(sgd const&, sgd const&) = default;
 };
 

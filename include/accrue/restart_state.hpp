@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_RESTART_STATE_HPP
+#define ACCRUE_RESTART_STATE_HPP
+
+#include <accrue/passes/model_state.hpp>
+#include <accrue/pipeline.hpp>
+
+#include <cstdint>
+#include <istream>
+#include <limits>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace accrue {
+
+namespace detail {
+
+/// What of a policy must be the same in a file: all of it, but for the settings that a restart brings back.
+template <class Policy>
+[[nodiscard]] std::string fixed_text(Policy const& p) {
+  std::ostringstream text;
+  text.precision(std::numeric_limits<double>::max_digits10);
+  if constexpr (restored_policy<Policy>) {
+    text << std::string_view(Policy::name);
+    p.settings([&]<class Setting>(std::string_view, Setting const& value) {
+      if constexpr (policy<Setting>) text << ' ' << fixed_text(value);
+    });
+  } else {
+    print_policy(text, p);
+  }
+  return text.str();
+}
+
+template <class Recipe>
+[[nodiscard]] std::vector<std::string> fixed_texts(Recipe const& policies) {
+  std::vector<std::string> all;
+  policies.for_each([&](auto const& each) { all.push_back(fixed_text(each)); });
+  return all;
+}
+
+/// The settings of a recipe that `change_boundary`, `change_loss_scale`, `change_division` and `change_rule` can
+/// change.
+template <class Recipe>
+struct changing_settings {
+  Recipe& policies;
+  template <class Visit>
+  void state(Visit&& visit) {
+    change_settings(policies.boundary, visit);
+    change_settings(policies.loss_scale, visit);
+    change_settings(policies.division, visit);
+    change_settings(policies.update, visit);
+  }
+};
+
+/// Writes what must be the same, and compares it where it is read.
+struct recipe_part {
+  std::vector<std::string> mine;
+  template <class Visit>
+  void state(Visit&& visit) {
+    std::size_t count = mine.size();
+    visit(count);
+    if (count != mine.size())
+      refuse_difference({"the recipe in the file has ", std::to_string(count), " policies, the accumulator ",
+                         std::to_string(mine.size())});
+    for (std::string const& each : mine) {
+      std::string theirs = each;
+      visit(theirs);
+      if (theirs != each)
+        refuse_difference({"the recipe in the file says ", printable(theirs), ", that of the accumulator ", each});
+    }
+  }
+};
+
+}  // namespace detail
+
+/// The whole state of an accumulator as sections of a file, each written and read by the part that it belongs to.
+template <class Exec, class Recipe, class Set>
+class restart_state {
+  using stages_type = pipeline<Exec, Recipe, Set>;
+  using sums_type = group_sums<Exec, Recipe, Set>;
+  using rules = update_rules<typename Recipe::update_type, Set>;
+  static constexpr bool has_terms = has_terms_v<typename Recipe::normalization_type>;
+  static constexpr bool scales = Recipe::loss_scale_type::scales;
+  using model_part = model_state<Exec, typename sums_type::model_type>;
+
+ public:
+  explicit restart_state(stages_type& of) : stages_(of) { of.require_alive(); }
+
+  void save(Exec const& exec, std::ostream& to, bool parameters) {
+    stages_.sums_.flush(exec, stages_.policies_.clip);
+    static_cast<void>(stages_.book_.settled());
+    detail::recipe_part fixed{detail::fixed_texts(stages_.policies_)};
+    Recipe policies = stages_.policies_;
+    detail::changing_settings<Recipe> settings{policies};
+    norm_part norm{stages_.sums_.measured(), stages_.sums_.scalars().read(exec, "accrue::restart: read the norm")};
+
+    state_writer out(to);
+    out.section("parameters included", parameters);
+    out.section("recipe", fixed);
+    out.section("settings", settings);
+    out.section("group", stages_.group_);
+    out.section("norm", norm);
+    bool looked = stages_.sums_.looked();
+    out.section("looked at", looked);
+    if constexpr (scales) {
+      loss_scale_state scale = stages_.scale_.cell().state();
+      out.section("loss scale", scale);
+    }
+    out.section("ledger", stages_.book_.totals());
+    model_part(stages_.sums_.model()).save(exec, out, parameters);
+    if constexpr (has_terms) save_terms(exec, out);
+    out.end();
+  }
+
+  /// Everything is read and checked first; then nothing can fail.
+  void load(Exec const& exec, std::istream& from, bool parameters, bool whole) {
+    if (stages_.held().value() > 0)
+      throw error(joined({"accrue::load: the accumulator holds ", std::to_string(stages_.held().value()),
+                          " microbatches of an open group"}),
+                  "they would be lost", "load right after construction, or discard() them");
+    state_reader in(from);
+    if (whole) in.require_end();
+    check_parameters(in, parameters);
+    detail::recipe_part fixed{detail::fixed_texts(stages_.policies_)};
+    in.section("recipe", fixed);
+    model_part model(stages_.sums_.model());
+    model.check(in, parameters);
+    std::vector<model_part> terms;
+    std::vector<norm_part> losses;
+    if constexpr (has_terms) check_terms(in, terms, losses);
+    Recipe policies = stages_.policies_;
+    detail::changing_settings<Recipe> settings{policies};
+    in.section("settings", settings);
+    require_sane(policies);
+    auto group = stages_.group_;
+    norm_part norm;
+    ledger book;
+    in.section("group", group);
+    in.section("norm", norm);
+    bool looked = false;
+    in.section("looked at", looked);
+    loss_scale_state scale;
+    if constexpr (scales) {
+      in.section("loss scale", scale);
+      if (!scale.plausible()) refuse_damage({"section 'loss scale' has numbers that no loss scale has"});
+      if (stages_.scale_.cell().open_groups() > 0 && scale != stages_.scale_.cell().state())
+        refuse_difference({"the loss scale in the file is another than the one that open groups share"});
+    }
+    in.section("ledger", book);
+    in.require_all_read();
+    if (!group.plausible() || (!has_terms && model.any_touched() && group.contributed == 0))
+      refuse_damage({"section 'group' has numbers that no group has"});
+    if (!book.plausible()) refuse_damage({"section 'ledger' has numbers that no ledger has"});
+    device_book ring{};
+    book.show_device(ring.totals);
+
+    static_cast<void>(stages_.book_.settled());  // observers see the groups before
+    element_copy<Exec> const copy(exec, model.room());
+    model.commit(copy);
+    if constexpr (has_terms) commit_terms(exec, copy, terms, losses);
+    stages_.sums_.scalars().write(exec, &norm.scalars);
+    stages_.sums_.note_measured(norm.measured);
+    stages_.sums_.note_looked(looked);
+    if constexpr (scales) stages_.scale_.cell().put(scale);
+    if (group.counts.microbatches.value() > 0) stages_.scale_.open();
+    stages_.group_ = group;
+    stages_.book_.restore(exec, std::move(book), &ring);
+    if constexpr (restored_policy<typename Recipe::boundary_type>) stages_.policies_.boundary = policies.boundary;
+    if constexpr (restored_policy<typename Recipe::loss_scale_type>) stages_.policies_.loss_scale = policies.loss_scale;
+    if constexpr (restored_policy<typename Recipe::division_type>) stages_.policies_.division = policies.division;
+    if constexpr (restored_policy<typename Recipe::update_type>) stages_.policies_.update = policies.update;
+    copy.finish();
+  }
+
+ private:
+  struct norm_part {
+    bool measured = false;
+    group_scalars scalars{};
+    template <class Visit>
+    void state(Visit&& visit) {
+      visit(measured, scalars);
+    }
+  };
+
+  // Named terms: the sums of each but the first, and the losses of all that lie on the device.
+  [[nodiscard]] static std::string name_of_term(std::size_t term) { return " of term " + std::to_string(term); }
+  void save_terms(Exec const& exec, state_writer& out) {
+    auto& model = stages_.sums_.model();
+    stages_.sums_.for_each_further([&](std::size_t term) {
+      model_part part(model);
+      part.save_sums(element_copy<Exec>(exec, part.room()), out, name_of_term(term));
+    });
+    for (std::size_t t = 0; t < Recipe::normalization_type::size; ++t) {
+      norm_part part{false, stages_.sums_.losses(t).read(exec, "accrue::restart: read the loss of a term")};
+      out.section("loss" + name_of_term(t), part);
+    }
+  }
+  void check_terms(state_reader& in, std::vector<model_part>& terms, std::vector<norm_part>& losses) {
+    stages_.sums_.for_each_further([&](std::size_t term) {
+      terms.emplace_back(stages_.sums_.model());
+      terms.back().check_sums(in, name_of_term(term));
+    });
+    losses.resize(Recipe::normalization_type::size);
+    for (std::size_t t = 0; t < losses.size(); ++t) in.section("loss" + name_of_term(t), losses[t]);
+  }
+  void commit_terms(Exec const& exec, element_copy<Exec> const& copy, std::vector<model_part>& terms,
+                    std::vector<norm_part> const& losses) {
+    stages_.sums_.for_each_further([&](std::size_t term) { terms[term - 1].commit_sums(copy); });
+    for (std::size_t t = 0; t < losses.size(); ++t) stages_.sums_.losses(t).write(exec, &losses[t].scalars);
+  }
+
+  static void check_parameters(state_reader& in, bool wanted) {
+    bool there = false;
+    in.section("parameters included", there);
+    if (there && !wanted)
+      refuse_state({"the file holds the parameters as well"}, "load it without restart::without_parameters");
+    if (!there && wanted)
+      refuse_state({"the file was saved without the parameters"},
+                   "bring them back yourself, and load it with restart::without_parameters");
+  }
+  void require_sane(Recipe const& policies) const {
+    try {
+      accrue::validate(policies.boundary);
+      accrue::validate(policies.loss_scale);
+      accrue::validate(policies.division);
+      accrue::validate(policies.update);
+      stages_.sums_.model().require_state(rules::state_words(policies.update));
+    } catch (error const& refused) {
+      refuse_damage({"the settings in the file are refused: ", refused.what()});
+    }
+  }
+
+  stages_type& stages_;
+};
+
+}  // namespace accrue
+#endif

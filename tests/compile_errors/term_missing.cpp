@@ -1,0 +1,24 @@
+// Two terms, and a gradient that may be that of either.
+// expected-error: accrue: the recipe has named terms, and a gradient does not say which one is its: wrap it in
+// accrue::of<tag>(...)
+#include <accrue/accrue.hpp>
+
+struct lm;
+struct aux;
+
+void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {
+#ifdef ACCRUE_TEST_ERROR
+  accrue::accumulator group(
+      accrue::parameters(theta),
+      accrue::terms(accrue::term<lm>(accrue::per_token{}), accrue::term<aux>(accrue::per_microbatch{}, 0.01)),
+      accrue::sgd{});
+  group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{512});
+#else
+  accrue::accumulator group(
+      accrue::parameters(theta),
+      accrue::terms(accrue::term<lm>(accrue::per_token{}), accrue::term<aux>(accrue::per_microbatch{}, 0.01)),
+      accrue::sgd{});
+  group.accumulate(accrue::of<lm>(accrue::mean_gradient{gradient}), accrue::tokens{512});
+#endif
+  (void)group.update();
+}

@@ -1,0 +1,24 @@
+// There is one buffer, and the weights of its terms grow by themselves.
+// expected-error: accrue::accumulator: named terms are divided at the end, or with weights that are announced: keep
+// accrue::late{}
+#include <accrue/accrue.hpp>
+
+struct lm;
+struct aux;
+
+void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {
+#ifdef ACCRUE_TEST_ERROR
+  accrue::accumulator group(
+      accrue::parameters(theta),
+      accrue::terms(accrue::term<lm>(accrue::per_token{}), accrue::term<aux>(accrue::per_microbatch{}, 0.01)),
+      accrue::running{}, accrue::sgd{});
+  group.accumulate(accrue::of<lm>(accrue::mean_gradient{gradient}), accrue::tokens{512});
+#else
+  accrue::accumulator group(
+      accrue::parameters(theta),
+      accrue::terms(accrue::term<lm>(accrue::per_token{}), accrue::term<aux>(accrue::per_microbatch{}, 0.01)),
+      accrue::late{}, accrue::sgd{});
+  group.accumulate(accrue::of<lm>(accrue::mean_gradient{gradient}), accrue::tokens{512});
+#endif
+  (void)group.update();
+}

@@ -1,0 +1,26 @@
+// A tag that the recipe does not name.
+// expected-error: accrue: accrue::of<tag> names a term that the recipe does not have: name its tag in
+// accrue::terms(...)
+#include <accrue/accrue.hpp>
+
+struct lm;
+struct aux;
+struct other;
+void use(Kokkos::View<float*> theta, Kokkos::View<float*> gradient) {
+#ifdef ACCRUE_TEST_ERROR
+  accrue::accumulator group(
+      accrue::parameters(theta),
+      accrue::terms(accrue::term<lm>(accrue::per_token{}), accrue::term<aux>(accrue::per_microbatch{}, 0.01)),
+      accrue::sgd{});
+  group.accumulate(accrue::of<lm>(accrue::mean_gradient{gradient}), accrue::of<other>(accrue::mean_gradient{gradient}),
+                   accrue::tokens{512});
+#else
+  accrue::accumulator group(
+      accrue::parameters(theta),
+      accrue::terms(accrue::term<lm>(accrue::per_token{}), accrue::term<aux>(accrue::per_microbatch{}, 0.01)),
+      accrue::sgd{});
+  group.accumulate(accrue::of<lm>(accrue::mean_gradient{gradient}), accrue::of<aux>(accrue::mean_gradient{gradient}),
+                   accrue::tokens{512});
+#endif
+  (void)group.update();
+}
