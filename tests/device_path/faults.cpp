@@ -17,6 +17,10 @@ inline constexpr bool accrue::runs_on_host_v<Kokkos::DefaultHostExecutionSpace> 
 #include <optional>
 #include <vector>
 
+#ifdef KOKKOS_ENABLE_OPENMP
+#include <omp.h>
+#endif
+
 using namespace accrue;
 
 namespace {
@@ -126,4 +130,29 @@ TEST_CASE("device path: bad microbatches are left out, and one scale moves for t
     CHECK(each.sample_ids == std::vector<std::int64_t>{100 * (n / 3) + n % 3});
   }
   CHECK(rejected == expected.rejected);
+}
+
+TEST_CASE("device path: accumulators on two instances wait for each other, before and after they close together") {
+#ifdef KOKKOS_ENABLE_OPENMP
+  int const levels = omp_get_max_active_levels();
+  omp_set_max_active_levels(2);  // with one Kokkos divides no OpenMP instance
+#endif
+  auto const instances = Kokkos::Experimental::partition_space(Kokkos::DefaultHostExecutionSpace{}, 1, 1);
+  bool const told_apart = instances[0] != instances[1];
+  shared_scale const scale(dynamic_scale{.initial = 4.0, .at_floor = overflow_at_floor::stays});
+  view<double> const theta("theta", 2), phi("phi", 2), gradient("gradient", 2);
+  Kokkos::deep_copy(gradient, 8.0);
+  accumulator first(instances[0], parameters(theta), per_sample{}, scale, sgd{.learning_rate = 1.0});
+  accumulator second(instances[1], parameters(phi), per_sample{}, scale, sgd{.learning_rate = 1.0});
+  first.accumulate(mean_gradient{gradient}, samples{1});
+  second.accumulate(mean_gradient{gradient}, samples{1});
+  fence_count const fences;
+  update_together(first, second);
+  CHECK(fences.value() == (told_apart ? 4 : 0));
+  CHECK(first.loss_scale().value() == 4.0f);
+  CHECK(theta(1) == -2.0);
+  CHECK(phi(1) == -2.0);
+#ifdef KOKKOS_ENABLE_OPENMP
+  omp_set_max_active_levels(levels);
+#endif
 }
