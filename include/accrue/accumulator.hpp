@@ -178,8 +178,9 @@ class accumulator {
 
   /// The loss scale: multiply every loss of a group by it before its backward pass. Does not compile where losses are
   /// not scaled. Example: `float const scale = group.loss_scale().value();`
+  template <class LossScale = typename recipe_type::loss_scale_type>
   [[nodiscard]] auto loss_scale() const {
-    constexpr bool scales = recipe_type::loss_scale_type::scales;
+    constexpr bool scales = LossScale::scales;
     static_assert(scales, ACCRUE_SAY_NO_LOSS_SCALE);
     if constexpr (scales) return stages_.scale();
   }

@@ -150,5 +150,6 @@ TEST_CASE("every division agrees under every normalization") {
   };
   agrees(accrue::per_sample{}, accrue::samples{total}, total, [](int m) { return accrue::samples{counts[m]}; });
   agrees(accrue::per_microbatch{}, accrue::microbatches{6}, 0.0, [](int m) { return tokens{counts[m]}; });
-  agrees(accrue::weighted{}, accrue::weight{127.5}, total, [](int m) { return accrue::weight{0.1 * counts[m]}; });
+  agrees(accrue::weighted{}, accrue::weight{127.5}, total,
+         [](int m) { return accrue::weight{0.1 * static_cast<double>(counts[m])}; });
 }
