@@ -8,16 +8,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <vector>
 
-// Sums number by number. All of it holds under -ffast-math, where std::isnan is always false.
+// Sums number by number. All of it holds under -ffast-math, where no function may be handed or return a NaN by value.
 
-inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-inline constexpr double infinite = std::numeric_limits<double>::infinity();
-inline bool spoiled(double const& x) { return !accrue::is_finite(x); }
-
+inline constexpr double not_a_number = std::bit_cast<double>(0x7ff8000000000000);
+inline constexpr double infinite = std::bit_cast<double>(0x7ff0000000000000);
 /// One sum of `Real`, as a pass keeps it between the microbatches.
 template <class Carry>
 struct kept {
@@ -25,7 +22,7 @@ struct kept {
   double words[Carry::words]{};
   bool empty = true;
 
-  void add(double x) {
+  void add(double const& x) {
     if (empty)
       Carry::begin(sum, words, x);
     else
@@ -40,6 +37,13 @@ struct kept {
       Carry::merge(sum, words, other.sum, other.words);
   }
   [[nodiscard]] double value() const { return empty ? 0.0 : Carry::value(sum, words); }
+  /// Whether the value is not finite, looked at in memory, as the passes do.
+  [[nodiscard]] bool spoiled() const {
+    double volatile stored = 0.0;
+    stored = Carry::value(sum, words);
+    double const loaded = stored;
+    return !accrue::is_finite(loaded);
+  }
   [[nodiscard]] std::vector<std::uint64_t> bits() const {
     std::vector<std::uint64_t> all;
     for (double word : words) all.push_back(std::bit_cast<std::uint64_t>(word));
@@ -50,7 +54,7 @@ struct kept {
 template <class Kept>
 Kept added(std::vector<double> const& numbers) {
   Kept all;
-  for (double x : numbers) all.add(x);
+  for (double const& x : numbers) all.add(x);
   return all;
 }
 
