@@ -1,5 +1,5 @@
 // What a producer adds to the sums was never a gradient of its own.
-// expected-error: accrue: accrue::on_microbatch and accrue::reject_microbatch read a microbatch's gradient before it is added
+// expected-error: accrue: accrue::on_microbatch and accrue::reject_microbatch read a microbatch
 #include <accrue/accrue.hpp>
 
 void use(Kokkos::View<float*> theta) {

@@ -45,10 +45,10 @@ struct values {
   friend bool operator==(values const&, values const&) = default;
 };
 
-/// A stream that cannot be wound back, as a pipe is.
-class pipe : public std::streambuf {
+/// A stream that cannot be wound back, as a one_way is.
+class one_way : public std::streambuf {
  public:
-  explicit pipe(std::string text) : text_(std::move(text)) {
+  explicit one_way(std::string text) : text_(std::move(text)) {
     setg(text_.data(), text_.data(), text_.data() + text_.size());
   }
 
@@ -119,7 +119,7 @@ TEST_CASE("a state is read from a stream that cannot be wound back, and no furth
   write.bytes(large.data(), large.size());
   write.end();
 
-  pipe buffer(out.str() + "rest");
+  one_way buffer(out.str() + "rest");
   std::istream in(&buffer);
   state_reader read(in);
   values found;
