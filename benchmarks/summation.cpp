@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The passes of every summation side by side: the first of a group; the second, in which bins still move; the fourth,
-// for all in the middle; and the last, which measures.
+// The passes of every summation, and of a gate that rejects microbatches, side by side: the first of a group; the
+// second, in which bins still move; the fourth, for all in the middle; and the last, which measures.
 #include "support.hpp"
 
 #include <accrue/accrue.hpp>
@@ -36,7 +36,7 @@ struct fill_like_gradients {
 constexpr std::size_t microbatches = 5;
 using passes = std::array<sample, microbatches>;
 
-template <class Summation>
+template <class Policy>
 class candidate {
  public:
   explicit candidate(array const& theta) : group_(make(theta)) {}
@@ -52,7 +52,7 @@ class candidate {
 
  private:
   static auto make(array const& theta) {
-    return accrue::accumulator(accrue::parameters(theta), accrue::per_token{}, accrue::every{microbatches}, Summation{},
+    return accrue::accumulator(accrue::parameters(theta), accrue::per_token{}, accrue::every{microbatches}, Policy{},
                                accrue::sgd{});
   }
   decltype(make(std::declval<array const&>())) group_;
@@ -71,19 +71,22 @@ void passes_of_summations(benchmark::State& state) {
   candidate<accrue::widened<double>> in_double(theta);
   candidate<accrue::compensated> compensated(theta);
   candidate<accrue::order_independent> order_independent(theta);
+  candidate<accrue::reject_microbatch> rejecting(theta);
 
-  constexpr std::array<char const*, 3> names{"compensated", "order_independent", "widened<double>"};
+  constexpr std::size_t policies = 4;
+  constexpr std::array<char const*, policies> names{"compensated", "order_independent", "widened<double>",
+                                                    "reject_microbatch"};
   struct which {
     char const* name;
     std::size_t pass;
   };
   constexpr std::array<which, 4> looked_at{{{"_first", 0}, {"_second", 1}, {"", 3}, {"_last", 4}}};
-  std::array<std::array<std::vector<double>, microbatches>, 3> ratios, all;
+  std::array<std::array<std::vector<double>, microbatches>, policies> ratios, all;
   for (auto _ : state) {
-    std::array<passes, 3> const own{compensated.run(gradients), order_independent.run(gradients),
-                                    in_double.run(gradients)};
+    std::array<passes, policies> const own{compensated.run(gradients), order_independent.run(gradients),
+                                           in_double.run(gradients), rejecting.run(gradients)};
     passes const beside = plain.run(gradients);
-    for (std::size_t policy = 0; policy < 3; ++policy)
+    for (std::size_t policy = 0; policy < policies; ++policy)
       for (std::size_t pass = 0; pass < microbatches; ++pass) {
         all[policy][pass].push_back(own[policy][pass].seconds / beside[pass].seconds);
         if (!own[policy][pass].disturbed && !beside[pass].disturbed)
@@ -91,7 +94,7 @@ void passes_of_summations(benchmark::State& state) {
       }
     state.SetIterationTime(beside[3].seconds);
   }
-  for (std::size_t policy = 0; policy < 3; ++policy)
+  for (std::size_t policy = 0; policy < policies; ++policy)
     for (auto const& [name, pass] : looked_at) {
       auto const& clean = ratios[policy][pass];
       state.counters[std::string(names[policy]) + name] = median(clean.size() >= 5 ? clean : all[policy][pass]);

@@ -3,6 +3,7 @@
 // applied as it should be, or changes no bit of parameters, optimizer state and counts of updates.
 #include "faults/training.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace faults {
@@ -24,14 +26,24 @@ struct contribution {
   numbers gradient;
   std::array<bool, views> there{};
   std::int64_t count = 0;
+
+  [[nodiscard]] bool finite() const {
+    bool all = true;
+    for (std::size_t w = 0; w < views; ++w)
+      for (double const g : gradient[w]) all = all && (!there[w] || std::isfinite(g));
+    return all;
+  }
 };
 
-/// AdamW on plain vectors, of the mean over tokens, clipped to norm 1.
+/// AdamW on plain vectors, of the mean over tokens, clipped to norm 1. Microbatches that are not finite may be left
+/// out.
 struct oracle {
   numbers theta, m, v;
   std::array<int, views> updates{};
+  bool rejects;
+  std::int64_t rejected = 0;
 
-  oracle() {
+  explicit oracle(bool rejecting) : rejects(rejecting) {
     for (auto* each : {&theta, &m, &v}) each->fill(std::vector<double>(elements));
   }
 
@@ -42,6 +54,10 @@ struct oracle {
     double tokens = 0;
     for (contribution const& each : group) {
       if (each.count == 0) continue;
+      if (rejects && !each.finite()) {
+        ++rejected;
+        continue;
+      }
       tokens += static_cast<double>(each.count);
       for (std::size_t w = 0; w < views; ++w) {
         if (!each.there[w]) continue;
@@ -116,7 +132,11 @@ bool campaign(char const* name, int count, unsigned seed, Policies... policies) 
   accumulator group(parameters(theta[0], theta[1], theta[2]), per_token{}, keep_last{},
                     clip_by_global_norm{.max_norm = max_norm}, rule, policies...);
   generator next(seed);
-  oracle expected;
+  constexpr bool rejects = (std::is_same_v<Policies, reject_microbatch> || ...);
+  constexpr bool scales = (std::is_same_v<Policies, dynamic_scale> || ...);
+  oracle expected(rejects);
+  double scale = scales ? 65536.0 : 1.0;
+  [[maybe_unused]] int clean = 0;
   int applied = 0, skipped = 0, other_outcome = 0, other_parameters = 0, half_skipped = 0;
   for (int n = 0; n < count; ++n) {
     std::vector<contribution> const given = next.group();
@@ -124,13 +144,21 @@ bool campaign(char const* name, int count, unsigned seed, Policies... policies) 
     for (std::size_t k = 0; k < given.size(); ++k) {
       std::array<std::optional<array>, views> g;
       for (std::size_t w = 0; w < views; ++w) {
-        for (std::size_t i = 0; i < elements; ++i) lent[k][w](i) = static_cast<T>(given[k].gradient[w][i]);
+        for (std::size_t i = 0; i < elements; ++i) lent[k][w](i) = static_cast<T>(scale * given[k].gradient[w][i]);
         if (given[k].there[w]) g[w] = lent[k][w];
       }
       group.accumulate(mean_gradient{g[0], g[1], g[2]}, tokens{given[k].count});
     }
     outcome const found = group.update().result();
+    std::int64_t const rejected_before = expected.rejected;
     outcome const wanted = expected.close(given, rule, max_norm);
+    if constexpr (scales) {  // shrinks once for a group that overflowed, to 1 at least; grows after two that did not
+      bool const overflow = wanted == outcome::skipped_non_finite || expected.rejected > rejected_before;
+      clean = overflow ? 0 : clean + (wanted == outcome::applied ? 1 : 0);
+      if (overflow) scale = std::max(scale / 2, 1.0);
+      if (clean == 2) scale = std::min(scale * 2, 0x1p24), clean = 0;
+      other_outcome += static_cast<double>(group.loss_scale().value()) == scale ? 0 : 1;
+    }
     applied += found == outcome::applied ? 1 : 0;
     skipped += found == outcome::skipped_non_finite ? 1 : 0;
     other_outcome += found == wanted ? 0 : 1;
@@ -150,18 +178,24 @@ bool campaign(char const* name, int count, unsigned seed, Policies... policies) 
   }
   std::cout << "poison, " << name << ": " << count << " groups, " << applied << " applied, " << skipped << " skipped; "
             << other_outcome << " with another outcome, " << other_parameters << " with wrong parameters, "
-            << half_skipped << " skipped by half\n";
-  return other_outcome + other_parameters + half_skipped == 0 && (skipped > 0 || count < 20) &&
+            << half_skipped << " skipped by half, " << expected.rejected << " microbatches rejected\n";
+  return other_outcome + other_parameters + half_skipped == 0 && (skipped + expected.rejected > 0 || count < 20) &&
+         group.ledger().rejected_microbatches().value() == expected.rejected &&
          group.ledger().skipped().value() == skipped && group.ledger().applied().value() == applied;
 }
 
 }  // namespace
 
 bool poison(int count, unsigned seed) {
-  bool const plain = campaign<double>("double", count / 2, seed);
+  dynamic_scale const scale{.growth_interval = 2, .at_floor = overflow_at_floor::stays};
+  int const quarter = count / 4;
+  bool const plain = campaign<double>("double", count - 3 * quarter, seed);
   bool const gathered =
-      campaign<float>("float summed in double, gathered", count - count / 2, seed + 1, widened<double>{}, gather<2>{});
-  return plain && gathered;
+      campaign<float>("float summed in double, gathered", quarter, seed + 1, widened<double>{}, gather<2>{});
+  bool const scaled = campaign<double>("double under a dynamic scale", quarter, seed + 2, scale);
+  bool const rejecting =
+      campaign<double>("double, bad microbatches left out", quarter, seed + 3, scale, reject_microbatch{});
+  return plain && gathered && scaled && rejecting;
 }
 
 }  // namespace faults
