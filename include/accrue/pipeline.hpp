@@ -3,6 +3,7 @@
 #define ACCRUE_PIPELINE_HPP
 
 #include <accrue/filling.hpp>
+#include <accrue/finalize/stop_check.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
@@ -137,8 +138,14 @@ class pipeline : public filling<Exec, Recipe, Set> {
     if (held().value() == 0) return book_.nothing_closed(exec, outcome::empty);
     return close_known(exec, outcome::empty);
   }
+  /// Throws where a policy asks for an error about the group that was closed last. Fences then.
   void stop_where_asked() {
-    if constexpr (rules::given) stop_if_asked();
+    stop_check const check(policies_.non_finite, policies_.loss_scale);
+    if (!rules::given || !check.looks()) return;
+    auto const [record, totals] = book_.look();
+    bool stuck = false;
+    if constexpr (scales) stuck = scale_.cell().state().stuck > 0;
+    check(record, totals, stuck);
   }
 
  private:
@@ -260,30 +267,6 @@ class pipeline : public filling<Exec, Recipe, Set> {
       }
       return done;
     }
-  }
-
-  /// Looks at the group that was closed last, where a policy may ask for an error. Fences then.
-  void stop_if_asked() {
-    auto const& policy = policies_.non_finite;
-    std::int64_t const limit = policy.most_skips_in_a_row();
-    bool const floor_matters = policies_.loss_scale.stops_at_floor();
-    if (!policy.raises && limit == 0 && !floor_matters) return;
-    auto const [record, totals] = book_.look();
-    bool const failed = record.result == outcome::skipped_non_finite || record.result == outcome::empty;
-    std::string const group = "accrue::accumulator: group " + std::to_string(record.number);
-    if (policy.raises && failed)
-      throw error(group + " is not finite", "the recipe says raise; the group is closed and nothing was changed",
-                  "look at the record, or let accrue::skip_group{} pass over it");
-    if constexpr (scales) {
-      if (floor_matters && record.overflowed != 0 && scale_.cell().state().stuck > 0)
-        throw error(group + " overflows although the loss scale is at its floor",
-                    "no smaller scale would help; the group is closed and nothing was changed",
-                    "look for the NaN in the model, or say overflow_at_floor::stays");
-    }
-    if (limit > 0 && failed && totals.consecutive_skips >= limit)
-      throw error(group + " is skipped, as the last of " + std::to_string(totals.consecutive_skips) + " in a row",
-                  "the recipe stops after " + std::to_string(limit) + "; the group is closed and nothing was changed",
-                  "look at the records: the data, the learning rate or the loss scale are at fault");
   }
 };
 
