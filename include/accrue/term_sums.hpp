@@ -48,13 +48,13 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
       : base(exec, std::move(set), state_words, static_cast<int>(further)) {
     for (std::size_t t = 0; t < count; ++t) losses_.emplace_back(exec);
     if constexpr (apart) {
-      std::int64_t set = 0;
+      std::int64_t number = 0;
       for (tables& each : further_) {
-        std::vector<strided> sums = laid_out_like_sums(this->model_, [set](auto const& block) {
-          return block.arena.data() + (1 + block.state_words + set) * block.words_apart;
+        std::vector<strided> sums = laid_out_like_sums(this->model_, [number](auto const& block) {
+          return block.arena.data() + (1 + block.state_words + number) * block.words_apart;
         });
         each = tables(exec, std::move(sums), {});
-        ++set;
+        ++number;
       }
       std::vector<strided> const none(this->model_.directory().size());
       for (summand<Exec>& each : summands_) each.views = {exec, "accrue::passes::summands", none};
