@@ -61,6 +61,22 @@ struct division_check {
   }
 };
 
+/// Weights that are no integers are summed on the device where microbatches may be rejected, in the order in which they
+/// come.
+template <class Asked, class NonFinite>
+struct order_check {
+  static constexpr bool rejects = requires { requires NonFinite::rejects; };
+  static constexpr bool whole_numbers = !requires {
+    requires !std::is_integral_v<typename Asked::normalization::count_type>;
+  };
+  static constexpr bool good = !(rejects && value_is_late_v<typename Asked::summation>) || whole_numbers;
+
+  static constexpr bool passes() {
+    static_assert(good, ACCRUE_SAY_ORDER_OF_WEIGHTS);
+    return true;
+  }
+};
+
 /// Says what does not go with the named terms of a recipe, the first thing only.
 template <class Asked, class NonFinite>
 struct terms_check_of_recipe {

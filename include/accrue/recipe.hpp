@@ -111,6 +111,7 @@ struct recipe_check {
   static_assert(summation_policy<typename asked::summation>, ACCRUE_SAY_BAD_SUMMATION);
   static_assert(holding_policy<typename asked::holding>, ACCRUE_SAY_BAD_HOLDING);
   static_assert(division_check<asked, policy_for_t<slot::non_finite, skip_group, Policies...>>::passes());
+  static_assert(order_check<asked, policy_for_t<slot::non_finite, skip_group, Policies...>>::passes());
   static_assert(loss_scale_policy<typename asked::loss_scale>, ACCRUE_SAY_BAD_LOSS_SCALE);
   static_assert(non_finite_policy<typename asked::non_finite>, ACCRUE_SAY_BAD_NON_FINITE);
   static_assert(veto_policy<typename asked::veto>, ACCRUE_SAY_BAD_VETO);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <istream>
 #include <limits>
+#include <locale>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -18,14 +19,16 @@ namespace accrue {
 
 namespace detail {
 
-/// What of a policy must be the same in a file: all of it, but for the settings that a restart brings back.
+/// What of a policy must be the same in a file: all of it, but for the values of settings that a restart brings back.
 template <class Policy>
 [[nodiscard]] std::string fixed_text(Policy const& p) {
   std::ostringstream text;
+  text.imbue(std::locale::classic());
   text.precision(std::numeric_limits<double>::max_digits10);
   if constexpr (restored_policy<Policy>) {
     text << std::string_view(Policy::name);
-    p.settings([&]<class Setting>(std::string_view, Setting const& value) {
+    p.settings([&]<class Setting>(std::string_view name, Setting const& value) {
+      text << ' ' << name;
       if constexpr (policy<Setting>) text << ' ' << fixed_text(value);
     });
   } else {
@@ -153,6 +156,9 @@ class restart_state {
     in.require_all_read();
     if (!group.plausible() || (!has_terms && model.any_touched() && group.contributed == 0))
       refuse_damage({"section 'group' has numbers that no group has"});
+    gate_state const& gate = norm.scalars.gate;
+    if (!gate.rejected.plausible() || gate.rejected.microbatches > book.microbatches().value() || gate.contributed < 0)
+      refuse_damage({"section 'norm' has counts that no gate has"});
     if (!book.plausible()) refuse_damage({"section 'ledger' has numbers that no ledger has"});
     device_book ring{};
     book.show_device(ring.totals);
@@ -189,6 +195,8 @@ class restart_state {
   [[nodiscard]] static std::string name_of_term(std::size_t term) { return " of term " + std::to_string(term); }
   void save_terms(Exec const& exec, state_writer& out) {
     auto& model = stages_.sums_.model();
+    bool folded = stages_.sums_.folded();
+    out.section("terms added up", folded);
     stages_.sums_.for_each_further([&](std::size_t term) {
       model_part part(model);
       part.save_sums(element_copy<Exec>(exec, part.room()), out, name_of_term(term));
@@ -199,6 +207,7 @@ class restart_state {
     }
   }
   void check_terms(state_reader& in, std::vector<model_part>& terms, std::vector<norm_part>& losses) {
+    in.section("terms added up", folded_);
     stages_.sums_.for_each_further([&](std::size_t term) {
       terms.emplace_back(stages_.sums_.model());
       terms.back().check_sums(in, name_of_term(term));
@@ -209,6 +218,7 @@ class restart_state {
   void commit_terms(Exec const& exec, element_copy<Exec> const& copy, std::vector<model_part>& terms,
                     std::vector<norm_part> const& losses) {
     stages_.sums_.for_each_further([&](std::size_t term) { terms[term - 1].commit_sums(copy); });
+    stages_.sums_.note_folded(folded_);
     for (std::size_t t = 0; t < losses.size(); ++t) stages_.sums_.losses(t).write(exec, &losses[t].scalars);
   }
 
@@ -234,6 +244,7 @@ class restart_state {
   }
 
   stages_type& stages_;
+  bool folded_ = false;  ///< read, see `term_sums`
 };
 
 }  // namespace accrue

@@ -106,6 +106,9 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
   /// Calls `look()` while the buffer is the whole gradient as it stands. Cost: allocates one, and leaves no trace.
   template <class Look>
   auto look_at_whole(Exec const& exec, std::array<double, count> const& factors, Look const& look) {
+    if constexpr (apart) {
+      if (folded_) return look();
+    }
     if constexpr (!apart) {
       return look();
     } else {
@@ -128,6 +131,10 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
       return answer;
     }
   }
+
+  /// For a restart: whether an update was begun, and broken off by an exception.
+  [[nodiscard]] bool folded() const { return folded_; }
+  void note_folded(bool is) { folded_ = is; }
 
   /// Calls `visit(number)` once for each further term while the model works on its sums.
   template <class Visit>

@@ -69,3 +69,11 @@ TEST_CASE_TEMPLATE("NaN and Inf are found at any position under -ffast-math, in 
   for (std::size_t i = 0; i < size; ++i)
     CHECK(causes[i].cause == (i % 2 == 0 ? accrue::rejection_cause::infinite : accrue::rejection_cause::not_a_number));
 }
+
+TEST_CASE("settings and weights that are NaN are refused under -ffast-math") {
+  double const nan = not_finite<double>(false);
+  CHECK_THROWS_AS(accrue::validate(accrue::clip_by_global_norm{.max_norm = nan}), accrue::error);
+  CHECK_THROWS_AS(accrue::validate(accrue::reject_microbatch{.max_norm = nan}), accrue::error);
+  CHECK_THROWS_AS(accrue::weight{nan}, accrue::error);
+  CHECK_THROWS_AS(accrue::weight{not_finite<double>(true)}, accrue::error);
+}

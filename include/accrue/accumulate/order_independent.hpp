@@ -74,15 +74,15 @@ struct order_independent_sum {
 /// Sums whose bits do not depend on the order of the contributions, on the number of threads, or on which replica sums
 /// which of them.
 ///
-/// Guarantee: the sum of n products is exact, rounded once, but for what each of them has below the lowest bin: less
-/// than 2^-32 of the largest product where the buffer is float, 2^-64 where it is double. The same contributions give
-/// the same bits: of the gradient, of its norm, of the weight under `weighted`, of a loss given as numbers. A loss on
-/// the device is summed plainly. A product that is not finite, or is 2^993 or more, makes the sum NaN. Under
-/// -ffast-math it needs a compiler that has a barrier against reordering, else it does not compile. Cost: two doubles
-/// beside each float of the buffer, three beside each double; a pass over floats moves 36 bytes an element instead of
-/// 12, over doubles 56 instead of 24. Where the boundary does not know the last microbatch, the update reads them once
-/// more. Failure: `accrue::error` for more than 1 048 575 contributions in a group. Not with `adopt`, with rows or with
-/// gradients that a producer writes into the sums.
+/// Guarantee: the sum of n products is exact, rounded to double and then to the buffer's scalar, but for what each of
+/// them has below the lowest bin: less than 2^-32 of the largest product where the buffer is float, 2^-64 where it is
+/// double. The same contributions give the same bits: of the gradient, of its norm, of the weight under `weighted`, of
+/// a loss given as numbers. A loss on the device is summed plainly. A product that is not finite, or is 2^993 or more,
+/// makes the sum NaN. Under -ffast-math it needs a compiler that has a barrier against reordering, else it does not
+/// compile. Cost: two doubles beside each float of the buffer, three beside each double; a pass over floats moves 36
+/// bytes an element instead of 12, over doubles 56 instead of 24. Where the boundary does not know the last microbatch,
+/// the update reads them once more. Failure: `accrue::error` for more than 1 048 575 contributions in a group. Not with
+/// `adopt`, with rows or with gradients that a producer writes into the sums.
 struct order_independent {
   using fills = slot::summation;
   static constexpr std::string_view name = "order_independent";

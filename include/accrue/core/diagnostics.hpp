@@ -151,6 +151,9 @@
   "accrue::accumulator: adopt() takes whole gradients, mean_gradient or sum_gradient without rows, and not beside " \
   "accrue::on_microbatch or accrue::reject_microbatch, which look at a gradient before it is added, nor named "     \
   "terms: call accumulate()"
+#define ACCRUE_SAY_ORDER_OF_WEIGHTS                                                                                    \
+  "accrue::accumulator: accrue::reject_microbatch sums weights that are no integers in the order in which they come, " \
+  "accrue::order_independent does not: count samples or tokens, or skip the group"
 #define ACCRUE_SAY_ADOPTED_AND_CARRIED                                                            \
   "accrue::accumulator: adopt() makes sums of gradients where they lie, accrue::compensated and " \
   "accrue::order_independent keep more than that: call accumulate(), or sum with accrue::widened"

@@ -3,6 +3,7 @@
 #define ACCRUE_CORE_FACTS_HPP
 
 #include <accrue/core/error.hpp>
+#include <accrue/core/scalar.hpp>
 #include <accrue/core/units.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -21,7 +22,7 @@ class weight {
   template <class Number>
     requires(std::floating_point<Number> || std::integral<Number>)
   constexpr explicit weight(Number value) : value_(static_cast<double>(value)) {
-    if (!(value_ >= 0.0 && value_ <= std::numeric_limits<double>::max()))
+    if (!is_finite(value_) || !(value_ >= 0.0))
       throw error("accrue::weight: not a finite number of at least 0",
                   "the group's gradient is divided by the sum of weights", "give 0 to leave a microbatch out");
     if (value_ != 0.0 && (value_ < 1e-30 || value_ > 1e30))

@@ -30,6 +30,10 @@ struct device_counts {
     visit(microbatches, samples, tokens, ignored_tokens, positions);
   }
 
+  [[nodiscard]] bool plausible() const {
+    return microbatches >= 0 && samples >= 0 && tokens >= 0 && ignored_tokens >= 0 && positions >= 0;
+  }
+
   /// As the host counts, which checks for overflow.
   [[nodiscard]] group_counts checked() const {
     group_counts counts;

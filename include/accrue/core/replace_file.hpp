@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ostream>
 #include <streambuf>
@@ -73,6 +74,18 @@ class new_file : public std::streambuf {
   bool kept_ = false;
 };
 
+/// Where a file lies that is named by a link.
+[[nodiscard]] inline std::string behind_links(std::string const& path) {
+#if ACCRUE_HAS_FSYNC
+  if (char* const real = ::realpath(path.c_str(), nullptr)) {
+    std::string found(real);
+    std::free(real);
+    return found;
+  }
+#endif
+  return path;
+}
+
 /// The new name of a file outlives a crash of the machine, where the system can promise it.
 inline void sync_folder_of([[maybe_unused]] std::string const& path) {
 #if ACCRUE_HAS_FSYNC
@@ -95,11 +108,12 @@ inline void sync_folder_of([[maybe_unused]] std::string const& path) {
 /// overwrites. Failure: `accrue::error` with what the system says; what `write` throws passes.
 template <class Write>
 void replace_file(std::string const& path, Write const& write) {
-  detail::new_file file(path + ".partial");
+  std::string const target = detail::behind_links(path);
+  detail::new_file file(target + ".partial");
   std::ostream stream(&file);
   write(stream);
-  file.keep_as(path);
-  detail::sync_folder_of(path);
+  file.keep_as(target);
+  detail::sync_folder_of(target);
 }
 
 }  // namespace accrue

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <istream>
 #include <span>
 #include <string>
@@ -93,6 +94,7 @@ class state_reader {
       return false;
     }
     next.content = take(size, next.name);
+    if (parts_.size() >= most_sections) refuse_damage({"the file has more sections than any state"});
     for (part const& each : parts_)
       if (each.name == next.name) refuse_damage({"the file has two sections '", printable(next.name), "'"});
     parts_.push_back(std::move(next));
@@ -120,12 +122,19 @@ class state_reader {
       std::size_t const begin = bytes.size();
       auto const wanted = static_cast<std::size_t>(std::min(piece, size - begin));
       bytes.resize(begin + wanted);
-      auto const got =
-          in_.rdbuf()->sgetn(reinterpret_cast<char*>(bytes.data() + begin), static_cast<std::streamsize>(wanted));
+      std::streamsize const got = get(bytes.data() + begin, wanted);
       if (got != static_cast<std::streamsize>(wanted)) refuse_damage({"the file is cut short, in ", printable(of)});
     }
     sum_.add(bytes.data(), bytes.size());
     return bytes;
+  }
+
+  [[nodiscard]] std::streamsize get(unsigned char* to, std::size_t size) {
+    try {
+      return in_.rdbuf()->sgetn(reinterpret_cast<char*>(to), static_cast<std::streamsize>(size));
+    } catch (std::exception const& failed) {  // a folder, a disk that does not answer
+      refuse_damage({"the file cannot be read: ", failed.what()});
+    }
   }
 
   /// How many bytes are there, of a stream that can tell; else 0.
@@ -137,6 +146,8 @@ class state_reader {
     buffer->pubseekpos(here, std::ios_base::in);
     return end > here ? static_cast<std::uint64_t>(end - here) : 0;
   }
+
+  static constexpr std::size_t most_sections = 256;
 
   std::istream& in_;
   checksum sum_;

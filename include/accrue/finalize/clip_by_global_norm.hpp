@@ -41,15 +41,15 @@ struct clip_by_global_norm {
   }
 
   void validate() const {
-    if (!(max_norm > 0.0))
+    if (is_not_a_number(max_norm) || !(max_norm > 0.0))
       throw error("accrue::clip_by_global_norm: max_norm is not above 0", "every gradient would vanish or turn around",
                   "give a positive bound, or leave the policy out for no clipping");
-    if (!(order >= 1.0))
+    if (is_not_a_number(order) || !(order >= 1.0))
       throw error("accrue::clip_by_global_norm: order is below 1", "that is no norm", "give 1, 2 or more");
     if (order > 512.0 && order < std::numeric_limits<double>::infinity())
       throw error("accrue::clip_by_global_norm: order is above 512 and finite", "its powers leave the range of double",
                   "give infinity, from which it hardly differs");
-    if (!(epsilon >= 0.0 && epsilon <= std::numeric_limits<double>::max()))
+    if (!is_finite(epsilon) || !(epsilon >= 0.0))
       throw error("accrue::clip_by_global_norm: epsilon is negative or not finite", "the factor would be wrong",
                   "give 0 or 1e-6");
   }

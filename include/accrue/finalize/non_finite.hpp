@@ -3,6 +3,7 @@
 #define ACCRUE_FINALIZE_NON_FINITE_HPP
 
 #include <accrue/core/error.hpp>
+#include <accrue/core/scalar.hpp>
 #include <accrue/core/slots.hpp>
 
 #include <concepts>
@@ -89,7 +90,7 @@ struct reject_microbatch {
   [[nodiscard]] std::int64_t most_skips_in_a_row() const { return max_consecutive; }
   void validate() const {
     detail::require_skip_limit(max_consecutive);
-    if (!(max_norm > 0.0))
+    if (is_not_a_number(max_norm) || !(max_norm > 0.0))
       throw error("accrue::reject_microbatch: max_norm is not above 0", "every microbatch would be rejected",
                   "give a positive bound, or leave it out for none");
   }

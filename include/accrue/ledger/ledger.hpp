@@ -142,10 +142,10 @@ class ledger {
                 attempted_.value() <= closed_ - empty_ - dropped_ && d.applied >= 0 && d.skipped >= 0 &&
                 d.applied <= attempted_.value() && d.skipped <= attempted_.value() && d.vetoed >= 0 &&
                 d.vetoed <= attempted_.value() && d.emptied >= 0 && d.emptied <= attempted_.value() &&
-                d.consecutive_skips >= 0 && d.consecutive_skips <= d.skipped + d.emptied &&
-                rejections_.plausible(d.rejections);
+                d.consecutive_skips >= 0 && d.consecutive_skips <= d.skipped + d.emptied && d.rejected.plausible() &&
+                d.rejected.microbatches <= processed_.microbatches.value() && rejections_.plausible(d.rejections);
     for (std::int64_t back = std::min(closed_, records_kept); back > 0; --back)
-      sane = sane && at(closed_ - back + 1).number == closed_ - back + 1;
+      sane = sane && at(closed_ - back + 1).number == closed_ - back + 1 && at(closed_ - back + 1).plausible();
     return sane;
   }
 

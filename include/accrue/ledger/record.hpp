@@ -31,6 +31,11 @@ struct record {
   std::size_t terms = 0;                          ///< named terms, if the recipe has any
   std::array<double, most_terms> term_weights{};  ///< N of each, in their order; 0 where the group had nothing of it
 
+  /// Whether a group can have come to this; for a restart.
+  [[nodiscard]] bool plausible() const {
+    return terms <= most_terms && rejected.microbatches.value() >= 0 && !(weight < 0.0);
+  }
+
   /// For a restart, see `field_writer`.
   template <class Visit>
   void state(Visit&& visit) {

@@ -226,7 +226,8 @@ struct add_carried_chunk<add_chunk<G, B, Weigh, Sets>, Carry> : add_chunk<G, B, 
                                                  bool overwrites, bool measures, Worker worker) const {
     using visit_type = carried_element<G, B, typename plain::element_weigh, Sets, Carry>;
     strided const& view = this->gradients[sets[0]][part.view];
-    constexpr bool as_measured = visit_type::measurable && (!Worker::alone || visits_lanes<visit_type, G const>);
+    // On devices the packets of gradients may be others than those of sums, and the bits of their squares with them.
+    constexpr bool as_measured = visit_type::measurable && Worker::alone && visits_lanes<visit_type, G const>;
     bool const fused = as_measured && measures && this->measured.by_squares() && view.contiguous();
     bool const far = Worker::alone && this->streams;
     auto const visit = [&]<int... J>(std::integer_sequence<int, J...>) {

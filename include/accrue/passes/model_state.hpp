@@ -67,6 +67,13 @@ class model_state {
     for (std::string& each : shapes) all(each);
     out.begin("shapes", all.bytes().size());
     out.bytes(all.bytes().data(), all.bytes().size());
+    field_writer names;
+    for (std::size_t v = 0; v < model_.directory().size(); ++v) {
+      std::string label = model_.directory()[v].label;
+      names(label);
+    }
+    out.begin("labels", names.bytes().size());
+    out.bytes(names.bytes().data(), names.bytes().size());
 
     element_copy<Exec> const copy(exec, room());
     state_bytes counts(model_.directory().size() * 8);
@@ -168,14 +175,33 @@ class model_state {
   [[nodiscard]] std::vector<std::string> texts() const {
     std::vector<std::string> all;
     for (std::size_t v = 0; v < model_.directory().size(); ++v)
-      all.push_back(detail::shape_text(model_.directory()[v], sum(v).scalar));
+      all.push_back(detail::shape_text(model_.directory()[v], sum(v).scalar) + ", in group " +
+                    std::to_string(model_.storage().group(v)));
     return all;
   }
   void check_shapes(state_reader& in) const {
     std::vector<std::string> const mine = texts();
     shape_check check{mine, model_.directory(), model_.state_words()};
     in.section("shapes", check);
+    label_check labels{model_.directory()};
+    in.section("labels", labels);
   }
+  /// Labels may change, but not name another parameter than they did: then the order is another.
+  struct label_check {
+    view_directory const& directory;
+    template <class Visit>
+    void state(Visit&& visit) {
+      std::string theirs;
+      for (std::size_t v = 0; v < directory.size(); ++v) {
+        visit(theirs);
+        if (theirs.empty() || theirs == directory[v].label) continue;
+        for (std::size_t other = 0; other < directory.size(); ++other)
+          if (directory[other].label == theirs)
+            refuse_difference({directory.name(v), " is '", printable(theirs), "' in the file, which is ",
+                               directory.name(other), " of the accumulator"});
+      }
+    }
+  };
   struct shape_check {
     std::vector<std::string> const& mine;
     view_directory const& directory;

@@ -72,6 +72,17 @@ class model_storage<Exec, Summation, parameter_set<std::index_sequence<Sizes...>
     return all;
   }
 
+  /// The parameter group of a view.
+  [[nodiscard]] std::int32_t group(std::size_t view) const {
+    directory_entry const& entry = directory_[view];
+    std::int32_t found = 0;
+    std::size_t b = 0;
+    auto const look = [&](auto const& each) {
+      if (b++ == entry.block) found = each.placements[entry.local].group;
+    };
+    std::apply([&](auto const&... each) { (look(each), ...); }, blocks_);
+    return found;
+  }
   /// Where a word of state of a view lies.
   [[nodiscard]] strided state(std::size_t view, int word) const {
     directory_entry const& entry = directory_[view];
