@@ -15,6 +15,7 @@
 #include <accrue/update_rules.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -96,7 +97,10 @@ class filling {
     accrue::validate(other);
     auto cell = scale_.cell();
     cell.require_no_open_group("change_loss_scale()");
-    if (other.initial_state() != policies_.loss_scale.initial_state()) cell.restore(other.initial_state());
+    loss_scale_state const begin = other.initial_state();
+    loss_scale_state now = cell.state();
+    now.hysteresis_left = std::min(now.hysteresis_left, begin.hysteresis_left);
+    cell.restore(begin.scale != policies_.loss_scale.initial_state().scale ? begin : now);
     policies_.loss_scale = other;
   }
 
@@ -129,6 +133,9 @@ class filling {
       group_ = next;
       scale_.open();
       book_.totals().book_microbatch(totals);
+      if constexpr (rejects) {
+        if (!admitted.ignored) note_gate(exec);
+      }
       book_.observers().microbatch_accumulated(group_.counts);
     };
     if constexpr (is_adopted_v<Contribution>) {
@@ -143,9 +150,6 @@ class filling {
         take(exec, gradient, admitted.by, rules::given && (facts.last || policies_.boundary.full(let_through(next))));
       }
       enter();
-      if constexpr (rejects) {
-        if (!admitted.ignored) note_gate(exec);
-      }
     }
   }
 
@@ -156,6 +160,7 @@ class filling {
     require_room();
     auto next = group_;
     term_microbatch<Recipe, sums_type, group_type> microbatch(exec, policies_, sums_, next, given...);
+    refuse_too_many<typename Recipe::summation_type>(next.contributed * static_cast<std::int64_t>(group_type::size));
     group_counts const totals = book_.totals().with(microbatch.facts(), microbatch.ignored());
     bool const last = rules::given && (microbatch.facts().last || policies_.boundary.full(next.counts));
     try {

@@ -100,10 +100,11 @@ class pipeline : public filling<Exec, Recipe, Set> {
   /// Whether there is something to update; all that is held is in the sums then.
   [[nodiscard]] bool prepare(Exec const& exec) {
     require_alive();
+    if (group_.contributed == 0) return false;
     divisors().check_closing();
     if constexpr (has_terms) group_.combine(divisors().factors());
     sums_.flush(exec, policies_.clip, sums_.norm_of_group(policies_.clip));
-    return group_.contributed > 0 && sums_.any_touched();
+    return sums_.any_touched();
   }
   /// Failure: `accrue::error` where groups are open under the scale that do not close now.
   void require_scale_of([[maybe_unused]] int closing) const {
@@ -130,8 +131,12 @@ class pipeline : public filling<Exec, Recipe, Set> {
     return decision.when.vetoed;
   }
   [[nodiscard]] group_verdict const* verdict() const { return &sums_.scalars().data()->verdict; }
-  handle close_with(Exec const& exec, companions const& together, bool vetoed) {
+  /// What observers do may throw, and is done before the first of them closes.
+  void announce_closing() {
+    book_.make_room();
     book_.observers().group_closing(group_.counts);
+  }
+  handle close_with(Exec const& exec, companions const& together, bool vetoed) {
     return attempt(exec, divisors().weight(), false, together, vetoed);
   }
   handle close_empty(Exec const& exec) {
@@ -175,7 +180,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
       when.gate = &gate;
       if (group_.contributed > 0) by = when.emptied() ? 1.0 : when.of_accepted(by);
     }
-    if constexpr (scales) by *= static_cast<double>(scale_.cell().value());
+    if constexpr (scales) by *= static_cast<double>(scale_.cell().on(exec).value());
     return by;
   }
 
@@ -199,7 +204,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
     conditions_type when{scaling::get(policies_.loss_scale), veto_for_kernels()};
     if constexpr (scales) when.scale = scale_.cell().data();
     group_counts const& n = group_.counts;
-    when.handed_over = {0.0, 0.0, divisors().weight(), n.microbatches.value(), n.samples.value(), n.tokens.value()};
+    when.handed_over = {
+        0.0, 0.0, static_cast<double>(group_.weight), n.microbatches.value(), n.samples.value(), n.tokens.value()};
     when.weighs = objective::own_is_mean;
     when.pads = padded;
     when.has_loss = group_.has_loss();
@@ -234,7 +240,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
   [[nodiscard]] bool vetoed_on_host(Exec const& exec, Decision decision) const {
     group_scalars const found = sums_.scalars().read(exec, "accrue::finalize: read for a veto");
     loss_scale_state state;
-    if constexpr (scales) state = scale_.cell().state();
+    if constexpr (scales) state = scale_.cell().on(exec).state();
     decision.total = &found.total;
     if (decision.device_loss != nullptr) decision.device_loss = &found.loss;
     decision.when.scale = &state;

@@ -61,7 +61,9 @@ class term_microbatch {
   void admit_term(Exec const& exec, Recipe const& policies, Sums& sums, Group& next,
                   term_contribution<Tag, Contribution, Facts...> const& given) {
     constexpr std::size_t term = number<Tag>;
+    constexpr bool counts_itself = (std::is_same_v<Facts, samples> || ...) || (std::is_same_v<Facts, tokens> || ...);
     microbatch_facts own = facts_;
+    if (counts_itself) own.declares_nothing = false;
     std::apply([&](auto const&... fact) { (own.take(fact), ...), (refuse_bad_loss(fact), ...); }, given.facts);
     auto const found = admit<typename terms::template normalization_of<term>, objective>(own, Contribution::is_mean);
     sums.template check<term>(exec, policies.clip, given.gradient);

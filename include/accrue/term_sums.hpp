@@ -95,11 +95,14 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
     if constexpr (apart) {
       this->model_.shrink(factors[0]);
       tables first;
-      this->model_.exchange(first);
-      std::vector<summand<Exec> const*> const others = find(exec, first, factors, 1);
-      add(exec, first, others, base::norm_of_group(clip));
-      this->model_.exchange(first);
-      this->measured_ = !others.empty();
+      bool any = false;
+      {
+        exchanged const aside(this->model_, first);
+        std::vector<summand<Exec> const*> const others = find(exec, first, factors, 1);
+        add(exec, first, others, base::norm_of_group(clip));
+        any = !others.empty();
+      }
+      this->measured_ = any;
     }
   }
 
@@ -122,13 +125,10 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
                                       }),
                    {});
       tables first;
-      this->model_.exchange(first);
+      exchanged const aside(this->model_, first);
       add(exec, whole, find(exec, first, factors, 0), {});
-      this->model_.exchange(whole);
-      auto const answer = look();
-      this->model_.exchange(whole);
-      this->model_.exchange(first);
-      return answer;
+      exchanged const there(this->model_, whole);
+      return look();
     }
   }
 
@@ -140,9 +140,8 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
   template <class Visit>
   void for_each_further(Visit const& visit) {
     for (std::size_t t = 0; t < further; ++t) {
-      this->model_.exchange(further_[t]);
+      exchanged const there(this->model_, further_[t]);
       visit(t + 1);
-      this->model_.exchange(further_[t]);
     }
   }
 
@@ -154,15 +153,19 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
   }
 
  private:
+  /// The model works on other sums while this lives.
+  struct exchanged {
+    model_type& model;
+    tables& with;
+    exchanged(model_type& m, tables& t) : model(m), with(t) { model.exchange(with); }
+    exchanged(exchanged const&) = delete;
+    exchanged& operator=(exchanged const&) = delete;
+    ~exchanged() { model.exchange(with); }
+  };
   template <std::size_t Term, class Work>
   void with_sums_of(Work const& work) {
     if constexpr (apart && Term > 0) {
-      struct exchanged {
-        model_type& model;
-        tables& with;
-        exchanged(model_type& m, tables& t) : model(m), with(t) { model.exchange(with); }
-        ~exchanged() { model.exchange(with); }
-      } const there(this->model_, further_[Term - 1]);
+      exchanged const there(this->model_, further_[Term - 1]);
       work();
     } else {
       work();

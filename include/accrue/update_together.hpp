@@ -8,8 +8,11 @@
 
 #include <array>
 #include <cstddef>
+#include <exception>
+#include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace accrue {
 
@@ -57,12 +60,34 @@ struct closing_together {
     wait_for_all(first, groups...);
 
     i = 0;
-    std::array<typename First::handle, count> const done{close(first, all, 0), close(groups, all, ++i)...};
+    if (all[0].closes) first.stages_.announce_closing();
+    ((all[++i].closes ? groups.stages_.announce_closing() : void()), ...);
+
+    // From here on all of them close, whatever a function of the user throws.
+    std::exception_ptr thrown;
+    std::array<std::optional<typename First::handle>, count> closed;
+    auto const close_one = [&](auto& group, std::size_t mine) {
+      companions const together = companions_of(all, mine);
+      if (mine > 0 && together.changes_scale) wait_for_all(first, groups...);  // who reads the scale has read it
+      try {
+        closed[mine] = all[mine].closes ? group.stages_.close_with(group.exec(), together, all[mine].vetoed)
+                                        : group.stages_.close_empty(group.exec());
+      } catch (...) {
+        if (!thrown) thrown = std::current_exception();
+      }
+    };
+    i = 0;
+    close_one(first, 0);
+    (close_one(groups, ++i), ...);
     wait_for_all(first, groups...);  // every verdict is read, and the scale is what it will be
+    if (thrown) std::rethrow_exception(thrown);
     i = 0;
     if (all[0].closes) first.stages_.stop_where_asked();
     ((all[++i].closes ? groups.stages_.stop_where_asked() : void()), ...);
-    return done;
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::array<typename First::handle, count>{*closed[I]...};
+    }
+    (std::make_index_sequence<count>{});
   }
 
  private:
@@ -100,16 +125,15 @@ struct closing_together {
     first.exec().fence(label);
     (groups.exec().fence(label), ...);
   }
-  template <class Group, std::size_t Count>
-  static auto close(Group& group, std::array<detail::participant, Count> const& all, std::size_t mine) {
-    if (!all[mine].closes) return group.stages_.close_empty(group.exec());
+  template <std::size_t Count>
+  static companions companions_of(std::array<detail::participant, Count> const& all, std::size_t mine) {
     companions together;
     for (std::size_t i = 0; i < Count; ++i) {
       if (i == mine || !all[i].closes) continue;
       together.verdicts[together.count++] = all[i].verdict;
       if (i > mine && all[i].scale == all[mine].scale) together.changes_scale = false;
     }
-    return group.stages_.close_with(group.exec(), together, all[mine].vetoed);
+    return together;
   }
 };
 
@@ -118,8 +142,9 @@ struct closing_together {
 ///
 /// Order: as `update()` of each; observers too. Guarantee: groups that are empty close as such and do not take part.
 /// Returns an array of handles in the order of the arguments. Cost: one more small launch for each; a fence between
-/// accumulators on different instances, twice. Failure: `accrue::error` for an accumulator that is given twice, or
-/// while other groups are open under the same scale; nothing is changed then. Example: `auto [generator_done,
+/// accumulators on different instances, more than once. What a function of the user throws, such as that of
+/// `with_gradient`, is thrown on after all are closed. Failure: `accrue::error` for an accumulator that is given twice,
+/// or while other groups are open under the same scale; nothing is changed then. Example: `auto [generator_done,
 /// critic_done] = accrue::update_together(generator, critic);`
 template <class First, class... Groups>
 auto update_together(First& first, Groups&... groups) {

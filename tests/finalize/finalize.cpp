@@ -97,6 +97,7 @@ std::string printed(Policy const& p) {
 struct lone {
   static std::int64_t rank() { return 0; }
   static std::int64_t size() { return 1; }
+  static void barrier() {}
 };
 
 /// What decide reads and writes, in memory that the host reads.

@@ -61,6 +61,9 @@
 #define ACCRUE_SAY_OTHER_LOSS_SCALE                                                                            \
   "accrue::accumulator: change_loss_scale() takes the type that the recipe was given, which is not shared: a " \
   "shared scale is restored through its cell()"
+#define ACCRUE_SAY_SCALE_ELSEWHERE                                                                               \
+  "accrue::shared_scale: the scale lies in the memory of another execution space than the accumulator runs on: " \
+  "construct it with an instance of the accumulator's"
 #define ACCRUE_SAY_NOT_TOGETHER                                                                               \
   "accrue::update_together: accumulators that close together run on one type of execution space and have an " \
   "update policy; at most 8 of them"

@@ -125,10 +125,14 @@ struct conditions {
   KOKKOS_FUNCTION void move_scale([[maybe_unused]] outcome result, [[maybe_unused]] bool overflow) const {
     if constexpr (LossScale::scales) {
       if (!together.changes_scale) return;
-      bool clean = result == outcome::applied;
-      for (std::int32_t i = 0; i < together.count; ++i) overflow = overflow || together.verdicts[i]->overflows != 0;
-      for (std::int32_t i = 0; i < together.count; ++i)
-        clean = clean || (result == outcome::empty && together.verdicts[i]->result == outcome::applied);
+      bool applied = result == outcome::applied, kept_back = result != outcome::applied && result != outcome::empty;
+      for (std::int32_t i = 0; i < together.count; ++i) {
+        outcome const other = together.verdicts[i]->result;
+        overflow = overflow || together.verdicts[i]->overflows != 0;
+        applied = applied || other == outcome::applied;
+        kept_back = kept_back || other == outcome::skipped_non_finite || other == outcome::vetoed;
+      }
+      bool const clean = applied && !kept_back;
       if (clean || overflow) *scale = scaling.after(*scale, overflow);
     }
   }

@@ -63,6 +63,7 @@ struct decide {
   KOKKOS_FUNCTION void enter_record(Worker worker) const {
     decision const verdict = settle();
     bool const apply = verdict.apply != 0;
+    worker.barrier();  // everybody has read the scale
     if (worker.rank() == 0) {
       enter(verdict);
       when.move_scale(verdict.result, when.overflows(verdict.result));

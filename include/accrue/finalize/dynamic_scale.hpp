@@ -90,15 +90,17 @@ struct dynamic_scale {
   /// The state after a group. Products are formed in double and rounded to float, as PyTorch does.
   [[nodiscard]] KOKKOS_FUNCTION loss_scale_state after(loss_scale_state state, bool overflow) const {
     double const scale = static_cast<double>(state.scale);
+    float const smaller = Kokkos::max(static_cast<float>(scale * backoff), static_cast<float>(floor));
+    float const larger = static_cast<float>(scale * growth);
     if (overflow) {
       ++state.overflows;
       state.clean_groups = 0;
       if (state.hysteresis_left > 1) {
         --state.hysteresis_left;
-      } else if (!(scale > floor)) {
-        ++state.stuck;
+      } else if (smaller < state.scale) {
+        state.scale = smaller;
       } else {
-        state.scale = static_cast<float>(Kokkos::max(scale * backoff, floor));
+        ++state.stuck;
       }
       return state;
     }
@@ -107,7 +109,7 @@ struct dynamic_scale {
     if (++state.clean_groups < growth_interval) return state;
     state.clean_groups = 0;
     state.hysteresis_left = hysteresis;
-    if (scale * growth <= ceiling) state.scale = static_cast<float>(scale * growth);
+    if (larger <= static_cast<float>(ceiling)) state.scale = larger;
     return state;
   }
   [[nodiscard]] bool stops_at_floor() const { return at_floor == overflow_at_floor::stops; }

@@ -2,12 +2,14 @@
 #ifndef ACCRUE_FINALIZE_SHARED_SCALE_HPP
 #define ACCRUE_FINALIZE_SHARED_SCALE_HPP
 
+#include <accrue/core/diagnostics.hpp>
 #include <accrue/core/scale_cell.hpp>
 #include <accrue/finalize/dynamic_scale.hpp>
 #include <accrue/finalize/loss_scale.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace accrue {
@@ -75,7 +77,12 @@ struct scaling_of<shared_scale<Policy, Space>> {
   static Policy const& get(shared_scale<Policy, Space> const& p) { return p.scaling(); }
   template <class Exec>
   static scale_cell<Exec> cell(Exec const& exec, shared_scale<Policy, Space> const& p) {
-    return p.cell().on(exec);
+    constexpr bool same_space = std::is_same_v<Exec, Space>;
+    static_assert(same_space, ACCRUE_SAY_SCALE_ELSEWHERE);
+    if constexpr (same_space)
+      return p.cell().on(exec);
+    else
+      return {exec, p.initial_state()};
   }
 };
 }  // namespace detail

@@ -32,7 +32,9 @@ class stop_check {
                   "look at the record, or let accrue::skip_group{} pass over it");
     if (floor_matters_ && found.overflowed != 0 && stuck)
       throw error(group + " overflows although the loss scale is at its floor",
-                  "no smaller scale would help; the group is closed and nothing was changed",
+                  found.result == outcome::applied
+                      ? "no smaller scale would help; the group is closed, without what overflowed"
+                      : "no smaller scale would help; the group is closed and nothing was changed",
                   "look for the NaN in the model, or say overflow_at_floor::stays");
     if (limit_ > 0 && failed && totals.consecutive_skips >= limit_)
       throw error(group + " is skipped, as the last of " + std::to_string(totals.consecutive_skips) + " in a row",

@@ -29,6 +29,7 @@ struct lone_worker {
   static constexpr bool alone = true;
   [[nodiscard]] static KOKKOS_FUNCTION constexpr std::int64_t rank() { return 0; }
   [[nodiscard]] static KOKKOS_FUNCTION constexpr std::int64_t size() { return 1; }
+  KOKKOS_FUNCTION void barrier() const {}
   template <class Reducer>
   KOKKOS_FUNCTION void reduce(Reducer const&) const {}
 };
@@ -40,6 +41,7 @@ struct team_worker {
   Member const& member;
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t rank() const { return member.team_rank(); }
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t size() const { return member.team_size(); }
+  KOKKOS_FUNCTION void barrier() const { member.team_barrier(); }
   /// Reduces what each thread of the team holds, in a fixed tree.
   template <class Reducer>
   KOKKOS_FUNCTION void reduce(Reducer const& reducer) const {
