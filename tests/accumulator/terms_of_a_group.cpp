@@ -66,7 +66,7 @@ TEST_CASE("a term without weight adds nothing and is reported, and spoils nothin
   text << last;
   CHECK(text.str() == "group 1: applied, 2 microbatches, weight 2 + 0 + 0, norm 4, clip factor 1, loss 3");
   accrue::write_csv_row(table, last);
-  CHECK(table.str() == "1,applied,2,1,0,2,0,0,2,4,1,3,2;0;0\n");
+  CHECK(table.str() == "1,applied,2,1,0,2,0,0,2,4,1,3,1,0,2;0;0\n");
 
   // The first term may be the one without weight; and its sums of the group before are forgotten.
   group.accumulate(of<aux>(mean_gradient{one(8)}));
