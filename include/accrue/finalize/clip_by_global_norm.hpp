@@ -3,6 +3,7 @@
 #define ACCRUE_FINALIZE_CLIP_BY_GLOBAL_NORM_HPP
 
 #include <accrue/core/error.hpp>
+#include <accrue/core/scalar.hpp>
 #include <accrue/finalize/clip_policy.hpp>
 
 #include <Kokkos_Core.hpp>
