@@ -116,17 +116,18 @@ TEST_CASE("load names what the file says and what the accumulator has") {
   CHECK(says(refused_by(per_token{}, every{3}, keep_last{}, clip_by_global_norm{.max_norm = 1.0 + 1e-15}, momentum{}),
              "clip_by_global_norm{max_norm=1, order=2, epsilon=0}, that of the accumulator "
              "clip_by_global_norm{max_norm=1.0000000000000011, order=2, epsilon=0}"));
-  CHECK(
-      says(refused_by(per_token{}, every{3}, keep_last{}, clip, sgd{}), "says momentum, that of the accumulator sgd"));
-  CHECK(
-      says(refused_by(per_token{}, keep_last{}, clip, momentum{}), "says every, that of the accumulator user_closes"));
+  CHECK(says(refused_by(per_token{}, every{3}, keep_last{}, clip, sgd{}),
+             "says momentum learning_rate factor dampening weight_decay nesterov, that of the accumulator sgd"));
+  CHECK(says(refused_by(per_token{}, keep_last{}, clip, momentum{}),
+             "says every microbatches, that of the accumulator user_closes"));
 
   accumulator other_size(parameters(make_view<float>({1, 2, 3})), per_token{}, every{3}, keep_last{}, clip, momentum{});
-  CHECK(
-      says(refusal(other_size, file), "is float (4), summed in float in the file, float (3), summed in float in the"));
+  CHECK(says(refusal(other_size, file),
+             "is float (4), summed in float, in group 0 in the file, float (3), summed in float, in group 0 in the"));
   accumulator other_type(parameters(make_view<bfloat16>({1, 2, 3, 4})), per_token{}, every{3}, keep_last{}, clip,
                          momentum{});
-  CHECK(says(refusal(other_type, file), "is float (4), summed in float in the file, bfloat16 (4), summed in float in"));
+  CHECK(says(refusal(other_type, file),
+             "is float (4), summed in float, in group 0 in the file, bfloat16 (4), summed in float, in group"));
   accumulator more(parameters(theta, filled()), per_token{}, every{3}, keep_last{}, clip, momentum{});
   CHECK(says(refusal(more, file), "the file has 1 parameters, the accumulator 2"));
 

@@ -1,5 +1,5 @@
 // A replica policy of the user: this version sums over one replica only.
-// expected-error: accrue::accumulator: a policy asks for what this version does not offer: division is late
+// expected-error: accrue::accumulator: a policy asks for what this version does not offer: replicas
 #include <accrue/accrue.hpp>
 
 struct many_replicas {

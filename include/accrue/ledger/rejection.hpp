@@ -3,6 +3,7 @@
 #define ACCRUE_LEDGER_REJECTION_HPP
 
 #include <accrue/core/rejection.hpp>
+#include <accrue/core/scalar.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -30,7 +31,11 @@ struct rejection {
 };
 
 inline std::ostream& operator<<(std::ostream& out, rejection const& r) {
-  out << "microbatch " << r.microbatch << " of group " << r.group << " rejected: " << r.cause << ", norm " << r.norm;
+  out << "microbatch " << r.microbatch << " of group " << r.group << " rejected: " << r.cause << ", norm ";
+  if (is_not_a_number(r.norm))
+    out << "nan";  // without its sign, which means nothing
+  else
+    out << r.norm;
   if (!r.sample_ids.empty()) {
     out << ", samples";
     for (std::int64_t const id : r.sample_ids) out << ' ' << id;

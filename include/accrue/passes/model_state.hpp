@@ -108,7 +108,7 @@ class model_state {
     touched_.resize(model_.directory().size());
     in.section("touched" + of, *this);
     for (touch const& each : touched_)
-      if (!is_finite(each.keep) || (!each.is && each.keep != 1.0))
+      if (each.keep == 0.0 || !is_finite(each.keep) || (!each.is && each.keep != 1.0))
         refuse_damage({"section 'touched", of, "' has a weight that no group has"});
     sums_ = in.bytes("sums" + of, bytes_of(sums(touched_)));
   }
