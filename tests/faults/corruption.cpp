@@ -121,7 +121,7 @@ bool corruption(int count, unsigned seed) {
       std::istringstream in(file);
       restart_access::of(group).load(group.exec(), in, true, true);  // as load_file does
       ++accepted;
-      // What was forged well is the state now, whole and as the file says; and one can go on from it. Labels may differ.
+      // What was forged well is the state now, whole, as the file says, but for labels; and one can go on from it.
       auto is = sections_of(bytes_of(group)), should = sections_of(file);
       is.erase("labels"), should.erase("labels");
       wrongly_accepted += fits && is == should ? 0 : 1;
