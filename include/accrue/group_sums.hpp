@@ -116,7 +116,8 @@ class group_sums {
     } else {
       if constexpr (has_rows_v<Contribution>) add_rows(exec, model_, gradient.items, by.product);
       add_held_ = &group_sums::template add_held<Contribution>;
-      if (model_.hold(held_.count(), by.product) || rejects)  // a gate enters what brings no gradient as well
+      next_.touches = model_.hold(held_.count(), by.product);
+      if (next_.touches || rejects)  // a gate enters what brings no gradient as well
         held_.add(by, gradient, model_.tables().identity(held_.count()), model_.tables().recognised());
       if (held_.full() || last) flush(exec, clip, last ? norm_of_group(clip) : norm_request{});
     }

@@ -47,6 +47,11 @@ TEST_CASE("a microbatch without gradients weighs where others may be rejected") 
   CHECK(group.ledger().records().back().weight == 200.0);
   CHECK(group.ledger().records().back().loss == 2.0);
 
+  group.accumulate(mean_gradient{make_view<float>({not_a_number<float>})}, tokens{50});
+  group.accumulate(mean_gradient{accrue::no_gradient}, tokens{100});
+  CHECK(group.update() == outcome::empty);  // nothing was touched
+  CHECK(values(theta) == std::vector<float>{-1});
+
   auto counted = group_of(theta, accrue::reject_microbatch{}, accrue::at_least{tokens{100}});
   counted.accumulate(mean_gradient{make_view<float>({not_a_number<float>})}, tokens{100});
   counted.accumulate(mean_gradient{make_view<float>({1})}, tokens{100});

@@ -22,6 +22,7 @@ struct microbatch_entry {
   std::int64_t number = 0;  ///< among all of the run, from 1
   std::int64_t group = 0;   ///< from 1
   bool first = true;        ///< in its group that is looked at
+  bool touches = true;      ///< it brings a gradient of at least one view
   device_counts counts;
   std::int64_t exact_weight = 0;
   double weight = 0.0;  ///< where counts are no integers
@@ -78,6 +79,7 @@ struct look_at_microbatch {
     gate->rejects = rejects ? 1 : 0;
     if (!rejects) {
       ++gate->contributed;
+      gate->touching += entry.touches ? 1 : 0;
       gate->exact_weight += entry.exact_weight;
       gate->weight += entry.weight;
       return;

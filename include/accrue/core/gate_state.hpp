@@ -52,13 +52,14 @@ struct gate_state {
   std::int64_t rejected_non_finite = 0;
   device_counts rejected;
   std::int64_t contributed = 0;   ///< microbatches that weigh, of those let through
+  std::int64_t touching = 0;      ///< those among them that brought a gradient
   std::int64_t exact_weight = 0;  ///< theirs, where the counts are integers
   double weight = 0.0;            ///< theirs, where they are not
 
   /// For a restart, see `field_writer`.
   template <class Visit>
   void state(Visit&& visit) {
-    visit(rejects, rejected_non_finite, rejected, contributed, exact_weight, weight);
+    visit(rejects, rejected_non_finite, rejected, contributed, touching, exact_weight, weight);
   }
 
   [[nodiscard]] KOKKOS_FUNCTION double total_weight() const { return weight + static_cast<double>(exact_weight); }

@@ -47,7 +47,7 @@ struct conditions {
 
   [[nodiscard]] KOKKOS_FUNCTION bool emptied() const {
     if constexpr (Gated)
-      return gate->contributed == 0;
+      return gate->touching == 0;
     else
       return false;
   }

@@ -70,7 +70,9 @@ class rejection_book {
   void state(Visit&& visit) {
     std::int64_t size = static_cast<std::int64_t>(last_.size());
     visit(known_, size);
-    last_.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(size, 0, kept_)));
+    bool const sane = size >= 0 && size <= kept_;
+    if (!sane) known_ = -1;  // which `plausible` refuses
+    last_.resize(static_cast<std::size_t>(sane ? size : 0));
     for (rejection& each : last_) visit(each);
     waiting_.clear();
   }
