@@ -82,10 +82,13 @@ void passes_of_summations(benchmark::State& state) {
   };
   constexpr std::array<which, 4> looked_at{{{"_first", 0}, {"_second", 1}, {"", 3}, {"_last", 4}}};
   std::array<std::array<std::vector<double>, microbatches>, policies> ratios, all;
+  std::vector<double> reads;
   for (auto _ : state) {
     std::array<passes, policies> const own{compensated.run(gradients), order_independent.run(gradients),
                                            in_double.run(gradients), rejecting.run(gradients)};
     passes const beside = plain.run(gradients);
+    sample const read = timed([&] { benchmark::DoNotOptimize(read_sweep(gradients[3])); });
+    reads.push_back((own[3][3].seconds - beside[3].seconds) / read.seconds);
     for (std::size_t policy = 0; policy < policies; ++policy)
       for (std::size_t pass = 0; pass < microbatches; ++pass) {
         all[policy][pass].push_back(own[policy][pass].seconds / beside[pass].seconds);
@@ -99,6 +102,7 @@ void passes_of_summations(benchmark::State& state) {
       auto const& clean = ratios[policy][pass];
       state.counters[std::string(names[policy]) + name] = median(clean.size() >= 5 ? clean : all[policy][pass]);
     }
+  state.counters["reject_microbatch_reads"] = median(reads);
   state.counters["clean"] = static_cast<double>(ratios[1][3].size());
 }
 BENCHMARK(passes_of_summations)->Name("summation")->UseManualTime()->Iterations(31);

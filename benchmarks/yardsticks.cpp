@@ -38,6 +38,18 @@ struct accumulate_arrays_body {
     }
   }
 };
+/// A union of all bits, which no rule of arithmetic keeps a compiler from forming side by side; one share a thread.
+struct read_body {
+  float const* gradient;
+  std::int64_t size;
+  std::int64_t threads;
+  void operator()(std::int64_t thread, std::uint32_t& all) const {
+    auto const* const bits = reinterpret_cast<std::uint32_t const*>(gradient);
+    std::uint32_t own = 0;
+    for (std::int64_t i = size * thread / threads; i < size * (thread + 1) / threads; ++i) own |= bits[i];
+    all |= own;
+  }
+};
 struct triad_body {
   float* a;
   float const* b;
@@ -69,6 +81,15 @@ void accumulate_sweep(std::vector<array> const& sums, std::vector<array> const& 
       "accumulate arrays",
       Kokkos::RangePolicy<host, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>(0, threads),
       accumulate_arrays_body{sums.data(), gradients.data(), std::ssize(sums), threads});
+}
+std::uint32_t read_sweep(array const& gradient) {
+  using policy = Kokkos::RangePolicy<Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
+  std::int64_t const threads = Kokkos::DefaultExecutionSpace().concurrency();
+  std::uint32_t all = 0;
+  Kokkos::parallel_reduce("bench::read", policy(0, threads),
+                          read_body{gradient.data(), static_cast<std::int64_t>(gradient.extent(0)), threads},
+                          Kokkos::BOr<std::uint32_t>(all));
+  return all;
 }
 void triad_sweep(array const& a, array const& b, array const& c) {
   over_all("triad", a, triad_body{a.data(), b.data(), c.data()});

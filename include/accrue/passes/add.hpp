@@ -90,7 +90,7 @@ struct sum_element {
       stream_lanes(sum, buffer + i);
     else
       store_lanes(sum, buffer + i);
-    if (measures) squares.add(sum);
+    if (measures) squares.add(i, sum);
   }
 
  private:

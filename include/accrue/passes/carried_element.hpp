@@ -131,7 +131,7 @@ struct carried_element {
     sum = Carry::value(sum, own);
     to.store_sum(i, sum, far && (Carry::value_is_late ? measures : overwrites));
     if constexpr (measurable) {
-      if (measures) squares.add(sum);
+      if (measures) squares.add(i, sum);
     }
   }
 #endif

@@ -20,10 +20,26 @@ namespace accrue {
 struct square_sum {
 #if ACCRUE_HAS_LANES
   lanes<double> side_by_side{0.0};
+  lanes<double> waiting{0.0};  ///< of up to four times eight elements: additions to one sum would wait for each other
+
+  /// The elements from `i` on.
   template <class Real>
-  ACCRUE_ALWAYS_INLINE void add(lanes<Real> const& x) {
+  ACCRUE_ALWAYS_INLINE void add(std::int64_t i, lanes<Real> const& x) {
+    waiting += square(x);
+    if ((i >> 3 & 3) != 3) return;
+    side_by_side += waiting;
+    waiting = lanes<double>(0.0);
+  }
+  /// Four times eight elements from `i` on, of which i / 8 is a multiple of four, and nothing waits.
+  template <class Real>
+  ACCRUE_ALWAYS_INLINE void add_four(lanes<Real> const& a, lanes<Real> const& b, lanes<Real> const& c,
+                                     lanes<Real> const& d) {
+    side_by_side += square(a) + square(b) + square(c) + square(d);
+  }
+  template <class Real>
+  [[nodiscard]] ACCRUE_ALWAYS_INLINE static lanes<double> square(lanes<Real> const& x) {
     lanes<double> const wide = lanes_as<double>(x);
-    side_by_side += wide * wide;
+    return wide * wide;
   }
 #endif
   double rest = 0.0;
@@ -33,7 +49,7 @@ struct square_sum {
 
   [[nodiscard]] KOKKOS_FUNCTION double total() const {
 #if ACCRUE_HAS_LANES
-    lanes<double> const& s = side_by_side;
+    lanes<double> const s = side_by_side + waiting;
     return (((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))) + rest;
 #else
     return rest;
@@ -65,7 +81,13 @@ struct add_squares {
   square_sum squares{};
   KOKKOS_FUNCTION void operator()(std::int64_t, T const& x) { squares.add(widen(x)); }
 #if ACCRUE_HAS_LANES
-  ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t, T const* x) requires(lane_scalar<T>) { squares.add(load_lanes(x)); }
+  ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t i, T const* x) requires(lane_scalar<T>) {
+    squares.add(i, load_lanes(x));
+  }
+  ACCRUE_ALWAYS_INLINE void by_four_lanes(T const* x) requires(lane_scalar<T>) {
+    squares.add_four(load_lanes(x), load_lanes(x + lane_count), load_lanes(x + 2 * lane_count),
+                     load_lanes(x + 3 * lane_count));
+  }
 #endif
 };
 

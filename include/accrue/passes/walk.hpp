@@ -61,6 +61,13 @@ concept visits_lanes = requires(Visit visit, std::int64_t i, T* at) {
   visit.by_lanes(i, at);
 };
 
+/// One that can take four times as many as well, from an element on whose number is a multiple of that many, but for the
+/// rest of a division by eight: `visit.by_four_lanes(pointer to the first)`.
+template <class Visit, class T>
+concept visits_four_lanes = visits_lanes<Visit, T> && requires(Visit visit, T* at) {
+  visit.by_four_lanes(at);
+};
+
 /// A visit that takes the `Visit::packet_size` elements of a packet at once on a device, `visit.by_packet(i, pointer to
 /// the first)`, wherever `visit.packets_at(i, pointer)` says that all it touches lies so.
 template <class Visit, class T>
@@ -169,7 +176,12 @@ KOKKOS_FUNCTION Visit walk(strided const& view, chunk const& part, Worker worker
     if (view.contiguous()) {
       std::int64_t i = part.begin;
       if constexpr (visits_lanes<Visit, T>) {
-        for (std::int64_t const last = part.end - lane_count; i <= last; i += lane_count) visit.by_lanes(i, data + i);
+        std::int64_t const last = part.end - lane_count;
+        if constexpr (visits_four_lanes<Visit, T>) {
+          for (; i <= last && (i / lane_count) % 4 != 0; i += lane_count) visit.by_lanes(i, data + i);
+          for (; i <= last - 3 * lane_count; i += 4 * lane_count) visit.by_four_lanes(data + i);
+        }
+        for (; i <= last; i += lane_count) visit.by_lanes(i, data + i);
       }
       walk_run(data + i, 1, i, part.end - i, 1, visit);
     } else if constexpr (visits_lanes<Visit, T>) {
