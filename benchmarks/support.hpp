@@ -134,7 +134,7 @@ std::vector<Kokkos::View<T*>> tensors(shape const& s, double value) {
 // The measures of memory, in yardsticks.cpp: always -O3, over the same number of elements, by all threads.
 void accumulate_sweep(array const& sum, array const& gradient);                                      // 12 bytes
 void accumulate_sweep(std::vector<array> const& sums, std::vector<array> const& gradients);          // as many arrays
-std::uint32_t read_sweep(array const& gradient);                                                   // 4 bytes
+std::uint32_t read_sweep(array const& gradient);                                                     // 4 bytes
 void triad_sweep(array const& a, array const& b, array const& c);                                    // 12 bytes
 void seven_stream_sweep(array const& theta, array const& m, array const& v, array const& gradient);  // 28 bytes
 

@@ -157,6 +157,24 @@ void masters() {
   check(weights(3) == 0.9921875 && float(copy(3)) == 0.9921875f);  // in bfloat16 alone: 1, each update is rounded away
 }
 
+void rounding_at_random() {
+  using halves = Kokkos::View<accrue::bfloat16*, Kokkos::HostSpace>;
+  halves const theta("theta", 1000);
+  halves const gradient("gradient", 1000);
+  Kokkos::deep_copy(theta, accrue::bfloat16(1.0f));
+  Kokkos::deep_copy(gradient, accrue::bfloat16(-0.125f));
+
+  accrue::accumulator group(accrue::parameters(accrue::stochastic_rounding{theta}), accrue::per_sample{},
+                            accrue::sgd{.learning_rate = 0.0078125});  // an eighth of a unit in the last place of 1
+  for (int update = 0; update < 8; ++update) {
+    group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{8});
+    group.update();
+  }
+  double mean = 0.0;
+  for (std::size_t i = 0; i < theta.size(); ++i) mean += float(theta(i)) / 1000.0;
+  check(mean > 1.007 && mean < 1.0087);  // 1 + 8 / 1024; to the nearest, all of them had stayed at 1
+}
+
 void outcome() {
   scalar const theta("theta"), gradient("gradient");
 
@@ -578,6 +596,7 @@ int main(int argc, char* argv[]) {
                     facts,
                     parameters,
                     masters,
+                    rounding_at_random,
                     outcome,
                     clip_on_the_group,
                     clip_on_the_microbatch,

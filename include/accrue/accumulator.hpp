@@ -43,7 +43,7 @@ class accumulator {
   static_assert(is_parameter_set_v<Set> || (view_item<Policies> || ...), ACCRUE_SAY_NOT_PARAMETERS);
   static_assert(reachable_by<Exec, Set>, ACCRUE_SAY_UNREACHABLE_PARAMETER);
   static_assert(rules::fits || !is_parameter_set_v<Set>, ACCRUE_SAY_GROUPS_AND_RULES);
-  static_assert(!rules::calls_host || !has_copies_v<set_type>, ACCRUE_SAY_MASTER_WEIGHTS_BY_HAND);
+  static_assert(!rules::calls_host || !has_wrapped_items_v<set_type>, ACCRUE_SAY_ROUNDING_BY_HAND);
 
  public:
   using handle = update_handle<Exec>;
@@ -138,7 +138,11 @@ class accumulator {
   handle update() { return update(exec()); }
   handle update(Exec const& exec) {
     static_assert(rules::given, ACCRUE_SAY_NO_UPDATE);
-    return stages_.update(exec);
+    static_assert(!in_process, ACCRUE_SAY_IN_PROCESS);
+    if constexpr (alone || in_process)
+      return stages_.update(exec);
+    else
+      return closing::run({{stages_, exec}}, false).closed.front();
   }
 
   /// Applies the last-group policy to an open group; a full one is updated like any other, none is nothing to do.
@@ -149,10 +153,21 @@ class accumulator {
     constexpr bool stated = !std::is_same_v<last_group, no_last_group>;
     static_assert(stated, ACCRUE_SAY_NO_LAST_GROUP);
     static_assert(rules::given || !stated, ACCRUE_SAY_NO_UPDATE);
-    handle done = stages_.end_last_group(exec);
-    observer_list const& observers = stages_.book().observers();
-    if (observers.want_end() || observers.want_records()) observers.data_ended(ledger());
-    return done;
+    static_assert(!in_process, ACCRUE_SAY_IN_PROCESS);
+    if constexpr (alone || in_process) {
+      handle done = stages_.end_last_group(exec);
+      tell_data_ended();
+      return done;
+    } else {
+      auto done = closing::run({{stages_, exec}}, true);
+      while (!done.all_ended) {  // others go on
+        auto next = closing::run({{stages_, exec}}, true);
+        if (!next.closed_something) std::swap(next.closed, done.closed);
+        done = std::move(next);
+      }
+      tell_data_ended();
+      return done.closed.front();
+    }
   }
 
   /// Throws the open group away; the ledger counts what it held as dropped.
@@ -244,7 +259,17 @@ class accumulator {
   }
 
  private:
+  void tell_data_ended() {
+    observer_list const& observers = stages_.book().observers();
+    if (observers.want_end() || observers.want_records()) observers.data_ended(ledger());
+  }
+
+  static constexpr bool alone = std::is_same_v<typename recipe_type::replicas_type, one_replica>;
+  static constexpr bool in_process = is_in_process_v<typename recipe_type::replicas_type>;
+  using closing = closing_over_replicas<Exec, recipe_type, set_type>;
+
   friend struct closing_together;
+  friend struct closing_of_replicas;
   friend struct restart_access;
 
   pipeline<Exec, recipe_type, set_type> stages_;

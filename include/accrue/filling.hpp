@@ -39,6 +39,9 @@ class filling {
   using boundary_type = typename Recipe::boundary_type;
   static constexpr bool scales = loss_scale::scales;
   static constexpr bool rejects = Recipe::non_finite_type::rejects;
+  static constexpr bool alone = std::is_same_v<typename Recipe::replicas_type, one_replica>;
+  /// The pass of the last microbatch measures the norm; where there are other replicas, theirs are still to come.
+  static constexpr bool may_measure_last = rules::given && alone;
 
  public:
   using handle = update_handle<Exec>;
@@ -62,6 +65,7 @@ class filling {
   [[nodiscard]] microbatches held() const { return group_.counts.microbatches; }
   [[nodiscard]] bool full() const { return held().value() > 0 && policies_.boundary.full(let_through(group_)); }
 
+  [[nodiscard]] view_directory const& directory() const { return sums_.model().directory(); }
   [[nodiscard]] group_book<Exec>& book() {
     require_alive();
     return book_;
@@ -147,7 +151,8 @@ class filling {
       if (!admitted.ignored) {
         if constexpr (rejects) announce(facts, admitted.count, totals, fact...);
         sums_.shrink(shrink);
-        take(exec, gradient, admitted.by, rules::given && (facts.last || policies_.boundary.full(let_through(next))));
+        take(exec, gradient, admitted.by,
+             may_measure_last && (facts.last || policies_.boundary.full(let_through(next))));
       }
       enter();
     }
@@ -162,7 +167,7 @@ class filling {
     term_microbatch<Recipe, sums_type, group_type> microbatch(exec, policies_, sums_, next, given...);
     refuse_too_many<typename Recipe::summation_type>(next.contributed * static_cast<std::int64_t>(group_type::size));
     group_counts const totals = book_.totals().with(microbatch.facts(), microbatch.ignored());
-    bool const last = rules::given && (microbatch.facts().last || policies_.boundary.full(next.counts));
+    bool const last = may_measure_last && (microbatch.facts().last || policies_.boundary.full(next.counts));
     try {
       microbatch.enter(exec, policies_, sums_, next, last, given...);
     } catch (...) {  // of a producer: the sums may be written in part, and other terms are in them
@@ -194,7 +199,7 @@ class filling {
     if constexpr (has_terms) group_.combine(divisors().factors());
     record half = entry();
     if (group_.loss.on_device) half.loss.reset();  // nobody brings the device's half
-    handle done = book_.close(exec, half, known);
+    handle done = book_.close(exec, half, known, own_counts());
     open_next();
     return done;
   }
@@ -210,6 +215,7 @@ class filling {
   }
   void open_next() {
     group_ = {};
+    own_.reset();
     sums_.forget();
     scale_.close();
   }
@@ -220,10 +226,16 @@ class filling {
   group_type group_;
   group_book<Exec> book_;
   std::conditional_t<scales, scale_use<Exec>, no_scale_use> scale_;
+  std::optional<group_counts> own_;  ///< of this replica, while the open group is that of all of them
+
+  /// What this replica handed over to a group that is closed over replicas; null for others.
+  [[nodiscard]] group_counts const* own_counts() const { return own_ ? &*own_ : nullptr; }
 
  private:
   template <class, class, class>
   friend class restart_state;
+  template <class, class, class>
+  friend class closing_over_replicas;
 
   [[nodiscard]] static auto use_of([[maybe_unused]] Exec const& exec, [[maybe_unused]] loss_scale const& policy) {
     if constexpr (scales)

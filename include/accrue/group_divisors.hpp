@@ -42,6 +42,13 @@ class group_divisors {
       return group_.contributed > 0 ? early_part(this->weight()) / divisor : 1.0;
     }
   }
+  /// What the sums of this replica are multiplied by to be part of the sums of `whole`, the group of all replicas.
+  [[nodiscard]] double among(Group const& whole) const {
+    if constexpr (division::keeps_sums)
+      return 1.0;
+    else
+      return group_.contributed > 0 ? early_part(weight()) / early_part(static_cast<double>(whole.weight)) : 1.0;
+  }
   /// Failure: `accrue::error` where a division was told that another weight would be there.
   void check_closing() const { check_weight(policies_.division, group_.total(), true); }
 
@@ -64,6 +71,7 @@ class group_divisors<Recipe, open_terms<Total, Counts...>> {
   [[nodiscard]] static double of_losses() { return 1.0; }
   [[nodiscard]] static double of_sums(double of) { return of; }
   [[nodiscard]] static double of_sums_so_far() { return 1.0; }
+  [[nodiscard]] static double among(group const&) { return 1.0; }
 
   /// What the sum of each term, and its loss, is multiplied by.
   [[nodiscard]] std::array<double, group::size> factors() const {

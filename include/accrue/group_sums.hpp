@@ -65,6 +65,8 @@ class group_sums {
   [[nodiscard]] device_scalars<Exec> const& scalars() const { return scalars_; }
 
   [[nodiscard]] bool any_touched() const { return model_.any_touched(); }
+  /// Of each view, in the order of the user. Cost: one fence where a gate on the device knows.
+  [[nodiscard]] std::vector<bool> touched_views(Exec const& exec) const { return model_.touched_views(exec); }
 
   /// Checks a contribution; throws with nothing changed. Contributions of another type that are held go first.
   template <class Contribution>

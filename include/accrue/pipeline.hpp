@@ -15,6 +15,19 @@
 
 namespace accrue {
 
+/// What an accumulator needs for other replicas: nothing where there are none; else see replica_side.hpp.
+template <class Exec, class Model, class Recipe, bool Alone>
+class replica_side;
+template <class Exec, class Model, class Recipe>
+class replica_side<Exec, Model, Recipe, true> {
+ public:
+  replica_side(Exec const&, Model&) {}
+};
+
+/// Closes groups over replicas, see closing_over_replicas.hpp.
+template <class Exec, class Recipe, class Set>
+class closing_over_replicas;
+
 /// The stages of one accumulator, called in their order: gate, sum, finalize, update, ledger.
 ///
 /// Guarantee: a call that throws has changed nothing, but where a policy asks for an error after the fact: then the
@@ -22,12 +35,14 @@ namespace accrue {
 template <class Exec, class Recipe, class Set>
 class pipeline : public filling<Exec, Recipe, Set> {
   using base = filling<Exec, Recipe, Set>;
+  using base::alone;
   using base::book_;
   using base::close_known;
   using base::divisors;
   using base::entry;
   using base::group_;
   using base::has_terms;
+  using base::own_counts;
   using base::policies_;
   using base::rejects;
   using base::require_alive;
@@ -54,7 +69,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
   using base::held;
   using typename base::handle;
 
-  using base::base;
+  pipeline(Exec exec, Set set, Recipe const& policies)
+      : base(std::move(exec), std::move(set), policies), replica_side_(this->exec(), sums_.model()) {}
 
   handle update(Exec const& exec) {
     require_alive();
@@ -122,9 +138,10 @@ class pipeline : public filling<Exec, Recipe, Set> {
       return nullptr;
   }
   /// Says whether a predicate on the host vetoes the group; it is asked once.
-  [[nodiscard]] bool give_verdict(Exec const& exec) {
+  [[nodiscard]] bool give_verdict(Exec const& exec) { return give_verdict(exec, divisors().weight(), false); }
+  [[nodiscard]] bool give_verdict(Exec const& exec, double divided, bool padded) {
     settle(exec);
-    auto decision = decision_of(exec, divisors().weight(), false, {});
+    auto decision = decision_of(exec, divided, padded, {});
     if constexpr (veto::on_host) decision.when.vetoed = vetoed_on_host(exec, decision);
     launch_once("accrue::finalize::verdict", exec,
                 note_verdict<decltype(decision)>{decision, &sums_.scalars().data()->verdict});
@@ -156,6 +173,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
  private:
   template <class, class, class>
   friend class restart_state;
+  template <class, class, class>
+  friend class closing_over_replicas;
 
   /// Makes the buffer the whole sum, and brings its norm to where the decision looks for it.
   void settle(Exec const& exec) {
@@ -264,7 +283,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
       model.apply(rules::label(policies_.update), exec, rules::on_device(policies_.update), decision.clip, decision,
                   sums_.norm_of_group(policies_.clip).workers_gone);
 
-      handle done = book_.close_attempted(exec, entry());
+      handle done = book_.close_attempted(exec, entry(), own_counts());
       [[maybe_unused]] auto const touched = rules::touched_for_host(model, exec);
       this->open_next();
       if constexpr (rules::calls_host) {
@@ -274,6 +293,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
       return done;
     }
   }
+
+  replica_side<Exec, typename base::sums_type::model_type, Recipe, alone> replica_side_;
 };
 
 }  // namespace accrue

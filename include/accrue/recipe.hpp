@@ -31,7 +31,7 @@ namespace accrue {
 namespace detail {
 
 template <class T>
-concept clips_somewhere = clip_policy<T> || is_on_microbatch_v<T>;
+concept clips_somewhere = clip_policy<T> || is_on_microbatch_v<T> || is_on_replica_v<T>;
 template <class T>
 concept rejects_microbatches = non_finite_policy<T> && T::rejects;
 template <class T>
@@ -62,10 +62,12 @@ struct asked_for {
   using loss_scale = given<slot::loss_scale, unscaled>;
   using non_finite = given<slot::non_finite, skip_group>;
   using veto = given<slot::veto, no_veto>;
+  using replicas = given<slot::replicas, one_replica>;
   using update = given<slot::update, no_update>;
 
+  static constexpr bool rejects = rejects_microbatches<non_finite>;
   /// Somebody has to look at a microbatch by itself before it is added.
-  static constexpr bool looks_first = is_on_microbatch_v<clip> || rejects_microbatches<non_finite>;
+  static constexpr bool looks_first = is_on_microbatch_v<clip> || rejects;
 };
 
 /// Says what is wrong with a recipe. A type of its own, because clang gives up a class at the first assertion that
@@ -75,8 +77,6 @@ struct recipe_check {
   static constexpr bool done = true;  // stands before the assertions, so that it is there in any case
 
   using asked = asked_for<Policies...>;
-  template <class Slot, class Only>
-  static constexpr bool left_at = std::is_same_v<policy_for_t<Slot, Only, Policies...>, Only>;
   static constexpr bool all_policies = (policy<Policies> && ...);
   static constexpr bool normalizes = asked::normalizes;
   static constexpr bool pads = pads_weight<typename asked::last_group>;
@@ -99,7 +99,14 @@ struct recipe_check {
   static_assert(at_most_once<slot::update, Policies...>, ACCRUE_SAY_TWO_UPDATES);
   static_assert(at_most_once<slot::holding, Policies...>, ACCRUE_SAY_TWO_HOLDINGS);
   static_assert(at_most_once<slot::veto, Policies...>, ACCRUE_SAY_TWO_VETOES);
-  static_assert(left_at<slot::replicas, one_replica>, ACCRUE_SAY_SLOT_NOT_OFFERED);
+  static_assert(replicas_policy<typename asked::replicas>, ACCRUE_SAY_BAD_REPLICAS);
+  static_assert(!arrives_reduced_v<typename asked::replicas> ||
+                    (!asked::looks_first && !is_on_replica_v<typename asked::clip>),
+                ACCRUE_SAY_REDUCED_AND_LOOKED_AT);
+  static_assert(!is_on_replica_v<typename asked::clip> ||
+                    (replica_transport<typename asked::replicas> && !has_terms_v<typename asked::normalization> &&
+                     !asked::rejects && !carries_v<typename asked::summation>),
+                ACCRUE_SAY_ON_REPLICA);
 
   static_assert(normalizes_somehow<typename asked::normalization> || has_terms_v<typename asked::normalization>,
                 ACCRUE_SAY_BAD_NORMALIZATION);
@@ -172,6 +179,8 @@ class recipe {
   using non_finite_type = or_else<non_finite_policy<typename asked::non_finite> && once<slot::non_finite>,
                                   typename asked::non_finite, skip_group>;
   using veto_type = or_else<veto_policy<typename asked::veto> && once<slot::veto>, typename asked::veto, no_veto>;
+  using replicas_type =
+      or_else<replicas_policy<typename asked::replicas> && once<slot::replicas>, typename asked::replicas, one_replica>;
   static constexpr bool looks_first = asked::looks_first;  ///< at a microbatch by itself, before it is added
   using division_type =
       or_else<detail::division_check<asked, non_finite_asked>::good &&
@@ -192,6 +201,7 @@ class recipe {
         loss_scale(detail::pick<slot::loss_scale, loss_scale_type>(policies...)),
         non_finite(detail::pick<slot::non_finite, non_finite_type>(policies...)),
         veto(detail::pick<slot::veto, veto_type>(policies...)),
+        replicas(detail::pick<slot::replicas, replicas_type>(policies...)),
         holding(detail::pick<slot::holding, holding_type>(policies...)),
         update(detail::pick<slot::update, update_type>(policies...)) {
     for_each([](auto const& each) { accrue::validate(each); });
@@ -237,7 +247,7 @@ class recipe {
   loss_scale_type loss_scale;
   non_finite_type non_finite;
   veto_type veto;
-  one_replica replicas{};
+  replicas_type replicas;
   holding_type holding;
   update_type update;
 };

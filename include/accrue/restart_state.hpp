@@ -4,13 +4,11 @@
 
 #include <accrue/passes/model_state.hpp>
 #include <accrue/pipeline.hpp>
+#include <accrue/recipe_text.hpp>
 
 #include <cstdint>
 #include <istream>
-#include <limits>
-#include <locale>
 #include <ostream>
-#include <sstream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -18,31 +16,6 @@
 namespace accrue {
 
 namespace detail {
-
-/// What of a policy must be the same in a file: all of it, but for the values of settings that a restart brings back.
-template <class Policy>
-[[nodiscard]] std::string fixed_text(Policy const& p) {
-  std::ostringstream text;
-  text.imbue(std::locale::classic());
-  text.precision(std::numeric_limits<double>::max_digits10);
-  if constexpr (restored_policy<Policy>) {
-    text << std::string_view(Policy::name);
-    p.settings([&]<class Setting>(std::string_view name, Setting const& value) {
-      text << ' ' << name;
-      if constexpr (policy<Setting>) text << ' ' << fixed_text(value);
-    });
-  } else {
-    print_policy(text, p);
-  }
-  return text.str();
-}
-
-template <class Recipe>
-[[nodiscard]] std::vector<std::string> fixed_texts(Recipe const& policies) {
-  std::vector<std::string> all;
-  policies.for_each([&](auto const& each) { all.push_back(fixed_text(each)); });
-  return all;
-}
 
 /// The settings of a recipe that `change_boundary`, `change_loss_scale`, `change_division` and `change_rule` can
 /// change.
@@ -56,6 +29,20 @@ struct changing_settings {
     change_settings(policies.division, visit);
     change_settings(policies.update, visit);
   }
+};
+
+/// Which of how many processes an open group is part of.
+struct replica_place {
+  int member = 0;
+  int members = 1;
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(member, members);
+  }
+  [[nodiscard]] std::string text() const {
+    return "process " + std::to_string(member) + " of " + std::to_string(members);
+  }
+  friend bool operator==(replica_place const&, replica_place const&) = default;
 };
 
 /// Writes what must be the same, and compares it where it is read.
@@ -95,7 +82,7 @@ class restart_state {
   void save(Exec const& exec, std::ostream& to, bool parameters) {
     stages_.sums_.flush(exec, stages_.policies_.clip);
     static_cast<void>(stages_.book_.settled());
-    detail::recipe_part fixed{detail::fixed_texts(stages_.policies_)};
+    detail::recipe_part fixed{fixed_policy_texts(stages_.policies_)};
     Recipe policies = stages_.policies_;
     detail::changing_settings<Recipe> settings{policies};
     norm_part norm{stages_.sums_.measured(), stages_.sums_.scalars().read(exec, "accrue::restart: read the norm")};
@@ -113,6 +100,10 @@ class restart_state {
       out.section("loss scale", scale);
     }
     out.section("ledger", stages_.book_.totals());
+    if constexpr (!alone) {
+      detail::replica_place here = place();
+      out.section("replicas", here);
+    }
     model_part(stages_.sums_.model()).save(exec, out, parameters);
     if constexpr (has_terms) save_terms(exec, out);
     out.end();
@@ -127,7 +118,7 @@ class restart_state {
     state_reader in(from);
     if (whole) in.require_end();
     check_parameters(in, parameters);
-    detail::recipe_part fixed{detail::fixed_texts(stages_.policies_)};
+    detail::recipe_part fixed{fixed_policy_texts(stages_.policies_)};
     in.section("recipe", fixed);
     model_part model(stages_.sums_.model());
     model.check(in, parameters);
@@ -153,6 +144,7 @@ class restart_state {
         refuse_difference({"the loss scale in the file is another than the one that open groups share"});
     }
     in.section("ledger", book);
+    if constexpr (!alone) require_place(in, group.counts.microbatches);
     in.require_all_read();
     if (!group.plausible() || (!has_terms && model.any_touched() && group.contributed == 0))
       refuse_damage({"section 'group' has numbers that no group has"});
@@ -182,6 +174,19 @@ class restart_state {
   }
 
  private:
+  static constexpr bool alone = std::is_same_v<typename Recipe::replicas_type, one_replica>;
+  [[nodiscard]] detail::replica_place place() const {
+    return {stages_.policies_.replicas.member(), stages_.policies_.replicas.members()};
+  }
+  /// Between groups any number of processes may go on; inside of one each has its part of the sums.
+  void require_place(state_reader& in, microbatches held) const {
+    detail::replica_place there;
+    in.section("replicas", there);
+    if (held.value() > 0 && there != place())
+      refuse_state({"the file was saved inside a group, by ", there.text(), ", and this is ", place().text()},
+                   "go on with as many processes, each with its own file, or save between groups");
+  }
+
   struct norm_part {
     bool measured = false;
     group_scalars scalars{};

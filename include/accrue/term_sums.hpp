@@ -35,7 +35,6 @@ template <class Exec, class Recipe, class Set>
 class term_sums : public group_sums<Exec, Recipe, Set> {
   using base = group_sums<Exec, Recipe, Set>;
   using clip_type = typename Recipe::clip_type;
-  using model_type = typename base::model_type;
   using tables = gradient_tables<Exec, Recipe::holding_type::sets>;
 
   static constexpr std::size_t count = Recipe::normalization_type::size;
@@ -44,6 +43,8 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
   static constexpr int together = static_cast<int>(std::clamp<std::size_t>(further, 1, 4));
 
  public:
+  using model_type = typename base::model_type;
+
   term_sums(Exec const& exec, Set set, int state_words)
       : base(exec, std::move(set), state_words, static_cast<int>(further)) {
     for (std::size_t t = 0; t < count; ++t) losses_.emplace_back(exec);
@@ -68,6 +69,15 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
     bool any = base::any_touched();
     for (tables const& each : further_) any = any || each.touched().any();
     return any;
+  }
+
+  /// Of each view, in the order of the user: whether any term touched it.
+  [[nodiscard]] std::vector<bool> touched_views(Exec const& exec) const {
+    std::vector<bool> touched = base::touched_views(exec);
+    for (std::size_t v = 0; v < touched.size(); ++v)
+      for (tables const& each : further_)
+        if (each.touched().is_touched(this->model_.directory()[v].number)) touched[v] = true;
+    return touched;
   }
 
   template <std::size_t Term, class Contribution>

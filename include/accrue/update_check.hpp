@@ -62,6 +62,8 @@ class clip_check<Clip, type_list<Buffers...>> {
 };
 template <class Clip, class... Buffers>
 class clip_check<on_microbatch<Clip>, type_list<Buffers...>> : public clip_check<Clip, type_list<Buffers...>> {};
+template <class Clip, class... Buffers>
+class clip_check<on_replica<Clip>, type_list<Buffers...>> : public clip_check<Clip, type_list<Buffers...>> {};
 
 /// Checks at compile time that a contribution can be looked at by itself, where the recipe says so.
 template <bool LooksFirst, class Contribution>

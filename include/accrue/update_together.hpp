@@ -18,11 +18,13 @@ namespace accrue {
 
 namespace detail {
 
-/// Whether it is an accumulator that has an update policy.
+/// Whether it is an accumulator that has an update policy, and no other replicas.
 template <class T>
 inline constexpr bool has_update_v = false;
 template <class Exec, class Set, class... Policies>
-inline constexpr bool has_update_v<accumulator<Exec, Set, Policies...>> = times_filled<slot::update, Policies...> > 0;
+inline constexpr bool has_update_v<accumulator<Exec, Set, Policies...>> =
+    times_filled<slot::update, Policies...> > 0 &&
+    std::is_same_v<policy_for_t<slot::replicas, one_replica, Policies...>, one_replica>;
 
 template <class... Groups>
 inline constexpr bool close_together_v = false;

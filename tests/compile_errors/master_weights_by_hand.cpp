@@ -1,5 +1,5 @@
 // A function of the user would leave the copy as it was.
-// expected-error: accrue::accumulator: with_gradient leaves the update to your function, which writes
+// expected-error: accrue::accumulator: with_gradient leaves the update to your function, which rounds and copies itself
 #include <accrue/accrue.hpp>
 
 void use(Kokkos::View<float*> theta, Kokkos::View<accrue::bfloat16*> copy) {

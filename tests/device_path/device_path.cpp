@@ -103,6 +103,24 @@ TEST_CASE("device path: packets give what elements give, wherever arrays begin")
   same_anywhere<double, double>(per_element(two_words, 2));
 }
 
+TEST_CASE("device path: packets are rounded at random as elements are, wherever arrays begin") {
+  for (std::size_t const size : {1, 7, 67})
+    for (std::size_t const lead : {0, 1, 2, 3, 4}) {
+      Kokkos::View<bfloat16*, Kokkos::HostSpace> const all("all", size + lead), other("other", 3);
+      auto const theta = Kokkos::subview(all, Kokkos::pair(lead, size + lead));
+      array const gradient("gradient", size), of_other("gradient", 3);
+      for (std::size_t i = 0; i < size; ++i) theta(i) = bfloat16(1.0f), gradient(i) = -static_cast<double>(i) / 4096.0;
+      accumulator group(parameters(other, stochastic_rounding{theta}), per_sample{}, widened<double>{},
+                        sgd{.learning_rate = 1.0});
+      group.accumulate(mean_gradient{of_other, gradient}, samples{1});
+      group.update();
+      for (std::size_t i = 0; i < size; ++i)
+        REQUIRE(float(theta(i)) ==
+                float(narrow_at_random<bfloat16>(static_cast<float>(1.0 - gradient(i)),
+                                                 random_stream(1, 1)(static_cast<std::int64_t>(i)))));
+    }
+}
+
 TEST_CASE("device path: a finished gradient is left in the buffer, packets and rest") {
   array const theta("theta", 7), gradient("gradient", 7);
   for (std::size_t i = 0; i < 7; ++i) gradient(i) = static_cast<double>(i);

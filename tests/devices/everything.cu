@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every public template on a device's memory. Compiled only: see CMakeLists.txt.
 #include <accrue/accrue.hpp>
+#include <accrue/drift_watch.hpp>
 #include <accrue/interop/mdspan.hpp>
 #include <accrue/interop/pointer.hpp>
+#include <accrue/reduce/in_process_replicas.hpp>
+#include <accrue/replicas.hpp>
 #include <accrue/restart.hpp>
+#if __has_include(<nccl.h>) && defined(__CUDACC__)
+#include <accrue/reduce/nccl_replicas.hpp>
+#endif
 
 #include <Kokkos_Core.hpp>
 #include <iostream>
@@ -76,6 +82,31 @@ void master_weights(exec const& instance, mixed const& m, view<accrue::bfloat16*
   std::stringstream state;
   save(instance, group, state);
   load(instance, group, state);
+}
+
+template <class Group>
+void update_all(exec const& instance, Group& group, mixed const& m) {
+  group.accumulate(instance, accrue::mean_gradient{m.a, m.f}, accrue::tokens{512});
+  accrue::update_replicas(group);
+}
+void replicas(exec const& instance, mixed const& m) {
+  auto const all = accrue::parameters(m.a, accrue::stochastic_rounding{m.f});
+  accrue::in_process_replicas<> const here;
+  accrue::accumulator plain(instance, all, accrue::per_token{}, here, accrue::dynamic_scale{}, accrue::adamw{});
+  update_all(instance, plain, m);
+  accrue::accumulator ordered(instance, all, accrue::per_token{}, accrue::order_independent{}, here, accrue::sgd{});
+  update_all(instance, ordered, m);
+  accrue::accumulator rejecting(instance, all, accrue::per_token{}, accrue::compensated{}, accrue::reject_microbatch{}, here,
+                                accrue::sgd{});
+  update_all(instance, rejecting, m);
+  accrue::drift_watch watch(1);
+  watch(plain);
+#if __has_include(<nccl.h>) && defined(__CUDACC__)
+  accrue::accumulator over_nccl(instance, all, accrue::per_token{}, accrue::keep_last{},
+                                accrue::nccl_replicas<>(ncclComm_t{}), accrue::sgd{});
+  update_all(instance, over_nccl, m);
+  over_nccl.end_of_data(instance);
+#endif
 }
 
 void every_rule(exec const& instance, mixed const& m) {

@@ -296,10 +296,30 @@ TEST_CASE_TEMPLATE("quotient_by: lanes are divided to the bits of one at a time"
 TEST_CASE_TEMPLATE("square_sum: by lanes and one by one, in double", B, float, double) {
   accrue::square_sum squares;
   std::vector<B> const x{1, 2, 3, 4, 5, 6, 7, 8};
-  squares.add(accrue::load_lanes(x.data()));
+  squares.add(0, accrue::load_lanes(x.data()));
   squares.add(B(10));
   CHECK(squares.total() == 204.0 + 100.0);
   squares.add(B(1e30f));
   CHECK(squares.total() == static_cast<double>(B(1e30f)) * static_cast<double>(B(1e30f)));
+}
+
+TEST_CASE_TEMPLATE("square_sum: four times eight at once are summed as eight by eight, to the bit", B, float, double) {
+  std::vector<B> x(32 * 9);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] = B(std::sin(1.0 + static_cast<double>(i)) * static_cast<double>(1 + i % 7));
+  for (std::size_t rest : {0, 8, 16, 24}) {
+    accrue::square_sum by_eight, by_four;
+    std::size_t const size = x.size() - rest;
+    long double exact = 0.0L;
+    for (std::size_t i = 0; i < size; ++i) exact += static_cast<long double>(x[i]) * x[i];
+    for (std::size_t i = 0; i < size; i += 8) by_eight.add(static_cast<std::int64_t>(i), accrue::load_lanes(&x[i]));
+    std::size_t i = 0;
+    for (; i + 32 <= size; i += 32)
+      by_four.add_four(accrue::load_lanes(&x[i]), accrue::load_lanes(&x[i + 8]), accrue::load_lanes(&x[i + 16]),
+                       accrue::load_lanes(&x[i + 24]));
+    for (; i < size; i += 8) by_four.add(static_cast<std::int64_t>(i), accrue::load_lanes(&x[i]));
+    CHECK(by_four.total() == by_eight.total());
+    CHECK(by_four.total() == doctest::Approx(static_cast<double>(exact)).epsilon(1e-14));
+  }
 }
 #endif

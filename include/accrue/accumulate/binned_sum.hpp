@@ -61,6 +61,22 @@ struct binned {
     ACCRUE_UNROLLED
     for (int k = 0; k < Bins; ++k, anchor = next(anchor)) sums[k] = plus(sums[k], minus(own[k], anchor));
   }
+  /// The number of the highest bin, from 1, for an agreement on the same bins; more for a sum that is NaN.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static std::uint8_t highest(double const (&sums)[Bins]) {
+    std::uint64_t const exponent = exponent_in(sums[0]);
+    return static_cast<std::uint8_t>(exponent == exponent_mask ? undefined : ((exponent >> 52) - 53) / 32 + 1);
+  }
+  /// The sums of the bins from that of `highest` on, without their anchors: exact sums of them, in any order, are sums
+  /// of the numbers, as long as those are not more than `most` in all. And back.
+  KOKKOS_FORCEINLINE_FUNCTION static void take_off_anchors(double (&sums)[Bins], std::uint8_t highest) {
+    move_up(sums, exponent_of_bin(highest));
+    double anchor = anchor_in(sums[0]);
+    for (int k = 0; k < Bins; ++k, anchor = next(anchor)) sums[k] = minus(sums[k], anchor);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static void put_on_anchors(double (&sums)[Bins], std::uint8_t highest) {
+    double anchor = detail::from_bits<double>(exponent_of_bin(highest) | half);
+    for (int k = 0; k < Bins; ++k, anchor = next(anchor)) sums[k] = plus(anchor, sums[k]);
+  }
   /// In a fixed order, from the highest bin; rounded to double.
   template <class V>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static V value(V const (&sums)[Bins]) {
@@ -83,6 +99,11 @@ struct binned {
   static constexpr std::uint64_t exponent_mask = 0x7ff0000000000000;
   static constexpr std::uint64_t half = 0x0008000000000000;  ///< 1.5 * 2^e beside the exponent of 2^e
   static constexpr std::uint64_t bin = std::uint64_t{32} << 52;
+  static constexpr std::uint8_t undefined = 255;  ///< in place of the number of a bin
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static std::uint64_t exponent_of_bin(std::uint8_t number) {
+    return number == undefined ? exponent_mask : (std::uint64_t{32} * (number - std::uint64_t{1}) + 53) << 52;
+  }
 
   template <class V>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static bits<V> exponent_in(V const& sum) {
@@ -162,6 +183,12 @@ class binned_total {
     else
       binned<3>::add(sums_, rounded(x));
     empty_ = false;
+    return *this;
+  }
+  /// Adds what others summed.
+  binned_total& operator+=(binned_total const& other) {
+    if (empty_) return *this = other;
+    if (!other.empty_) binned<3>::merge(sums_, other.sums_);
     return *this;
   }
   /// For a restart, see `field_writer`.

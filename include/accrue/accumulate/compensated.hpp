@@ -22,6 +22,7 @@ struct compensated_sum<float> {
   using word = float;
   static constexpr int words = 1;
   static constexpr bool value_is_late = false;
+  static constexpr bool fits_double = true;
 
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void begin(T& sum, T (&rest)[1], T const& x) {

@@ -21,6 +21,7 @@ struct order_independent_sum {
   using word = double;
   static constexpr int words = std::is_same_v<Real, double> ? 3 : 2;
   static constexpr bool value_is_late = true;
+  static constexpr bool has_bins = true;
 
   template <class T>
   KOKKOS_FORCEINLINE_FUNCTION static void begin(T&, T (&bins)[words], T const& x) {
@@ -44,6 +45,16 @@ struct order_independent_sum {
     by_register(
         own, [](auto& each, auto const&) { each[0] = binned<words>::value(each); }, sum);
     return rounded_to<Real>(own[0]);
+  }
+
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint8_t highest(double const (&bins)[words]) {
+    return binned<words>::highest(bins);
+  }
+  KOKKOS_FUNCTION static void take_off_anchors(double (&bins)[words], std::uint8_t highest) {
+    binned<words>::take_off_anchors(bins, highest);
+  }
+  KOKKOS_FUNCTION static void put_on_anchors(double (&bins)[words], std::uint8_t highest) {
+    binned<words>::put_on_anchors(bins, highest);
   }
 
  private:

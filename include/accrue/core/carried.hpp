@@ -23,6 +23,10 @@ namespace accrue {
 ///
 /// Sum and words are loaded into doubles, and rounded when they are stored. `value_is_late` says that only `value`,
 /// called when it is needed, knows the sum: it is not loaded then. Products are formed in double.
+///
+/// For sums over replicas it also says how they are exchanged. `fits_double`: sum and words, added up in double, are
+/// all of it. `has_bins`: the words are sums of bins on anchors, with `highest`, `take_off_anchors` and
+/// `put_on_anchors` of `binned`.
 template <class Summation>
 inline constexpr bool carries_v = requires {
   typename Summation::template carry<float>::word;
@@ -57,6 +61,24 @@ using product_scalar = typename detail::carrying<Summation, B>::product;
 /// What is carried for each element of a buffer of `B`.
 template <class Summation, class B>
 inline constexpr std::int64_t carried_bytes = detail::carrying<Summation, B>::bytes;
+
+/// How what a summation carries for sums of scalar `B` goes to other replicas.
+enum class exchange_of_sums { plain, in_double, by_bins, none };
+
+template <class Summation, class B>
+[[nodiscard]] constexpr exchange_of_sums exchange_for() {
+  if constexpr (!carries_v<Summation>) {
+    return exchange_of_sums::plain;
+  } else {
+    using carry = carry_of<Summation, B>;
+    if constexpr (requires { requires carry::fits_double; })
+      return exchange_of_sums::in_double;
+    else if constexpr (requires { requires carry::has_bins; })
+      return exchange_of_sums::by_bins;
+    else
+      return exchange_of_sums::none;
+  }
+}
 
 /// The sums are in the buffer only after a pass that was asked for them.
 template <class Summation>

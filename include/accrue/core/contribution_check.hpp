@@ -6,6 +6,7 @@
 #include <accrue/core/diagnostics.hpp>
 #include <accrue/core/facts.hpp>
 #include <accrue/core/parameter_space.hpp>
+#include <accrue/core/replica_transport.hpp>
 
 #include <type_traits>
 
@@ -171,6 +172,8 @@ class contribution_check<Recipe, Exec, parameter_set<Sizes, Items...>, Contribut
     constexpr bool lacks_tokens = lacks && std::is_same_v<needs, tokens>;
     constexpr bool lacks_weight = lacks && std::is_same_v<needs, weight>;
     static_assert(known, ACCRUE_SAY_NOT_A_FACT);
+    constexpr bool whole_mean = arrives_reduced_v<typename Recipe::replicas_type> && Contribution::is_mean;
+    static_assert(!whole_mean, ACCRUE_SAY_REDUCED_MEAN);
     static_assert(readable || !known, ACCRUE_SAY_LOSS_VALUE);
     static_assert(once || !known || !readable, ACCRUE_SAY_FACT_TWICE);
     static_assert(!lacks_samples, ACCRUE_SAY_SAMPLES_MISSING);

@@ -22,6 +22,12 @@ struct decision {
 struct group_verdict {
   outcome result;
   std::int32_t overflows;  ///< for a loss scale
+
+  /// For an exchange, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(result, overflows);
+  }
 };
 
 /// The device's half of a group's record; the host knows what was handed over.

@@ -44,8 +44,27 @@
 #define ACCRUE_SAY_TWO_UPDATES                                                                                   \
   "accrue::accumulator: two policies fill the slot update: keep one rule, or give one per parameter group with " \
   "accrue::per_group{...}"
-#define ACCRUE_SAY_SLOT_NOT_OFFERED \
-  "accrue::accumulator: a policy asks for what this version does not offer: replicas is one_replica"
+#define ACCRUE_SAY_BAD_REPLICAS                                                                                  \
+  "accrue::accumulator: the replicas policy does not satisfy accrue::replicas_policy: it needs arrival, alone, " \
+  "members(), member(), gather(mine, bytes, all), sum(exec, first, count), largest(exec, first, count)"
+#define ACCRUE_SAY_REDUCED_AND_LOOKED_AT                                                                        \
+  "accrue::accumulator: gradients that arrive summed or averaged over the replicas are no microbatch's and no " \
+  "replica's own: clip on the group, without on_microbatch, on_replica and reject_microbatch"
+#define ACCRUE_SAY_REDUCED_MEAN                                                                                 \
+  "accrue::accumulate: gradients that arrive summed or averaged over the replicas are sums: hand them over as " \
+  "accrue::sum_gradient{...}, with this replica's own counts"
+#define ACCRUE_SAY_ON_REPLICA                                                                                        \
+  "accrue::accumulator: on_replica clips by norm before a sum over replicas: give a replicas policy, without named " \
+  "terms, reject_microbatch, compensated and order_independent; without replicas clip the group itself"
+#define ACCRUE_SAY_NOT_EXCHANGED                                                                                 \
+  "accrue::accumulator: this summation does not say how its sums go to other replicas: take accrue::widened<>, " \
+  "accrue::order_independent, or accrue::compensated on floats"
+#define ACCRUE_SAY_IN_PROCESS                                                                      \
+  "accrue::accumulator: replicas of one process close together: accrue::update_replicas(a, b) or " \
+  "accrue::end_of_data_of_replicas(a, b)"
+#define ACCRUE_SAY_NOT_REPLICAS                                                                                    \
+  "accrue::update_replicas: takes accumulators of one type that have an update policy and a replicas policy such " \
+  "as accrue::in_process_replicas<>"
 #define ACCRUE_SAY_BAD_LOSS_SCALE                                                                            \
   "accrue::accumulator: the loss scale policy does not satisfy accrue::loss_scale_policy: it needs scales, " \
   "initial_state(), after(state, overflow) and stops_at_floor()"
@@ -250,9 +269,12 @@
 #define ACCRUE_SAY_MASTER_WEIGHTS                                                                                     \
   "accrue::master_weights{weights, copy}: views, or vectors of views, of one rank, both real or both complex, and a " \
   "copy that can be written"
-#define ACCRUE_SAY_MASTER_WEIGHTS_BY_HAND                                                                           \
-  "accrue::accumulator: with_gradient leaves the update to your function, which writes accrue::master_weights and " \
-  "their copy itself: name the weights alone among the parameters"
+#define ACCRUE_SAY_ROUNDING_BY_HAND                                                                                  \
+  "accrue::accumulator: with_gradient leaves the update to your function, which rounds and copies itself: name the " \
+  "weights alone among the parameters, without accrue::master_weights or accrue::stochastic_rounding"
+#define ACCRUE_SAY_STOCHASTIC_ROUNDING                                                                                \
+  "accrue::stochastic_rounding{weights}: a view, or a vector of views, of float16 or bfloat16; wider parameters are " \
+  "named as they are"
 #define ACCRUE_SAY_CONST_PARAMETER \
   "accrue::parameters: a view of const elements cannot be updated: pass the view of the parameters themselves"
 #define ACCRUE_SAY_PARAMETER_SCALAR                                                                                \

@@ -62,6 +62,16 @@ struct gate_state {
     visit(rejects, rejected_non_finite, rejected, contributed, touching, exact_weight, weight);
   }
 
+  /// Adds what the gate of another replica let through and left out.
+  void merge(gate_state const& other) {
+    rejected_non_finite += other.rejected_non_finite;
+    rejected.add(other.rejected);
+    contributed += other.contributed;
+    touching += other.touching;
+    exact_weight += other.exact_weight;
+    weight += other.weight;
+  }
+
   [[nodiscard]] KOKKOS_FUNCTION double total_weight() const { return weight + static_cast<double>(exact_weight); }
 };
 

@@ -4,6 +4,7 @@
 
 #include <accrue/core/half.hpp>
 #include <accrue/core/lanes.hpp>
+#include <accrue/core/random_rounding.hpp>
 
 #include <cstdint>
 
@@ -84,6 +85,39 @@ template <class Format>
     result = exceeds<wide_infinity>(magnitude) ? payload | infinity | quiet : result;
     return result | ((bits >> 16) & 0x8000u);
   }
+}
+
+/// Floats as 16-bit numbers of their exponent, each rounded up or down by the 16 random bits in a word; the bits that
+/// `narrowed_at_random` gives one by one.
+template <class Format>
+  requires(Format::exponent_bits == format::binary32::exponent_bits)
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline words narrowed_words_at_random(floats wide, words random) {
+  words const bits = reinterpret_cast<words>(wide);
+  words const either = (bits + random) >> 16;
+  return exceeds<largest_as_float<Format>>(bits & 0x7fffffffu) ? narrowed_words<Format>(wide) : either;
+}
+
+/// Eight 16-bit numbers, each in the lower half of a word, and back.
+struct half_words {
+  words part[wide_registers ? 1 : 2];
+};
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline half_words words_of(half8 narrow) {
+#if defined(__AVX__)
+  return {{in_words(narrow)}};
+#else
+  half8 const zero{};
+  return {{reinterpret_cast<words>(__builtin_shufflevector(narrow, zero, 0, 8, 1, 9, 2, 10, 3, 11)),
+           reinterpret_cast<words>(__builtin_shufflevector(narrow, zero, 4, 12, 5, 13, 6, 14, 7, 15))}};
+#endif
+}
+[[nodiscard]] ACCRUE_ALWAYS_INLINE inline half8 halves_of(half_words const& wide) {
+#if defined(__AVX__)
+  return __builtin_convertvector(wide.part[0], half8);
+#else
+  auto const low = reinterpret_cast<half8>(wide.part[0]);
+  auto const high = reinterpret_cast<half8>(wide.part[1]);
+  return __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14);
+#endif
 }
 
 }  // namespace accrue::detail

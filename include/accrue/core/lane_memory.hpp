@@ -7,7 +7,10 @@
 #include <accrue/core/scalar.hpp>
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace accrue {
@@ -17,6 +20,15 @@ template <class T>
 concept lane_scalar = (ACCRUE_HAS_LANES == 1) && gradient_scalar<T> && !is_complex_v<T>;
 
 #if ACCRUE_HAS_LANES
+
+/// Calls `visit` with the number of each register of `lanes<Real>`, as a constant.
+template <class Real, class Visit>
+ACCRUE_ALWAYS_INLINE inline void for_registers(Visit const& visit) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
+    (visit(std::integral_constant<std::size_t, I>{}), ...);
+  }
+  (std::make_index_sequence<lanes<Real>::registers>{});
+}
 
 namespace detail {
 template <class Register>
@@ -47,23 +59,13 @@ template <lane_scalar T>
   if constexpr (detail::sixteen_bit<T>) {
     using storage = typename detail::half_storage<T>::type;
     using form = typename storage::format_type;
-    auto const halves = detail::load_register<detail::half8>(from);
-#if defined(__AVX__)
-    loaded.part[0] = detail::widened_words<form>(detail::in_words(halves));
-#else
-    using words = detail::words;
-    detail::half8 const zero{};
-    loaded.part[0] = detail::widened_words<form>(
-        reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 0, 8, 1, 9, 2, 10, 3, 11)));
-    loaded.part[1] = detail::widened_words<form>(
-        reinterpret_cast<words>(__builtin_shufflevector(halves, zero, 4, 12, 5, 13, 6, 14, 7, 15)));
-#endif
+    detail::half_words const bits = detail::words_of(detail::load_register<detail::half8>(from));
+    for_registers<float>([&](auto i)
+                             ACCRUE_ALWAYS_INLINE { loaded.part[i] = detail::widened_words<form>(bits.part[i]); });
   } else {
-    using native = typename lanes<T>::native;
-    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
-      ((loaded.part[I] = detail::load_register<native>(from + I * lanes<T>::per_register)), ...);
-    }
-    (std::make_index_sequence<lanes<T>::registers>{});
+    for_registers<T>([&](auto i) ACCRUE_ALWAYS_INLINE {
+      loaded.part[i] = detail::load_register<typename lanes<T>::native>(from + i * lanes<T>::per_register);
+    });
   }
   return loaded;
 }
@@ -73,19 +75,28 @@ template <lane_scalar T>
 ACCRUE_ALWAYS_INLINE inline void store_lanes(lanes<accumulation_scalar_t<T>> const& x, T* to) {
   if constexpr (detail::sixteen_bit<T>) {
     using form = typename detail::half_storage<T>::type::format_type;
-    if constexpr (detail::wide_registers) {
-      detail::store_register(__builtin_convertvector(detail::narrowed_words<form>(x.part[0]), detail::half8), to);
-    } else {
-      auto const low = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[0]));
-      auto const high = reinterpret_cast<detail::half8>(detail::narrowed_words<form>(x.part[1]));
-      detail::store_register(__builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14), to);
-    }
+    detail::half_words bits;
+    for_registers<float>([&](auto i) ACCRUE_ALWAYS_INLINE { bits.part[i] = detail::narrowed_words<form>(x.part[i]); });
+    detail::store_register(detail::halves_of(bits), to);
   } else {
-    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
-      (detail::store_register(x.part[I], to + I * lanes<T>::per_register), ...);
-    }
-    (std::make_index_sequence<lanes<T>::registers>{});
+    for_registers<T>([&](auto i)
+                         ACCRUE_ALWAYS_INLINE { detail::store_register(x.part[i], to + i * lanes<T>::per_register); });
   }
+}
+
+/// Stores eight elements, each rounded up or down by its 16 of the random bits, see `narrow_at_random`.
+template <lane_scalar T>
+  requires(detail::has_exponent_of_float<T>)
+ACCRUE_ALWAYS_INLINE inline void store_lanes_at_random(lanes<float> const& x, std::uint64_t first_four,
+                                                       std::uint64_t last_four, T* to) {
+  using form = typename detail::half_storage<T>::type::format_type;
+  typedef std::uint64_t two __attribute__((vector_size(16)));
+  detail::half_words const random = detail::words_of(reinterpret_cast<detail::half8>(two{first_four, last_four}));
+  detail::half_words bits;
+  for_registers<float>([&](auto i) ACCRUE_ALWAYS_INLINE {
+    bits.part[i] = detail::narrowed_words_at_random<form>(x.part[i], random.part[i]);
+  });
+  detail::store_register(detail::halves_of(bits), to);
 }
 
 /// Eight elements in double. Guarantee: exact.
@@ -93,10 +104,9 @@ template <lane_scalar T>
 [[nodiscard]] ACCRUE_ALWAYS_INLINE inline lanes<double> load_wide(T const* from) {
   if constexpr (std::same_as<T, float>) {  // straight from memory: to take a register of floats apart costs more
     lanes<double> loaded;
-    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
-      ((loaded.part[I] = detail::in_double(detail::load_floats(from + I * lanes<double>::per_register))), ...);
-    }
-    (std::make_index_sequence<lanes<double>::registers>{});
+    for_registers<double>([&](auto i) ACCRUE_ALWAYS_INLINE {
+      loaded.part[i] = detail::in_double(detail::load_floats(from + i * lanes<double>::per_register));
+    });
     return loaded;
   } else {
     return lanes_as<double>(load_lanes(from));
@@ -106,10 +116,9 @@ template <lane_scalar T>
 template <std::floating_point T>
 ACCRUE_ALWAYS_INLINE inline void store_rounded(lanes<double> const& x, T* to) {
   if constexpr (std::same_as<T, float>) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
-      (detail::store_floats(detail::in_quarter(x.part[I]), to + I * lanes<double>::per_register), ...);
-    }
-    (std::make_index_sequence<lanes<double>::registers>{});
+    for_registers<double>([&](auto i) ACCRUE_ALWAYS_INLINE {
+      detail::store_floats(detail::in_quarter(x.part[i]), to + i * lanes<double>::per_register);
+    });
   } else {
     store_lanes(x, to);
   }
@@ -141,10 +150,8 @@ ACCRUE_ALWAYS_INLINE inline void stream_register(Register const& x, T* to) {
 /// Order: `fence_streams` before another thread reads. The address must be a multiple of `register_bytes`.
 template <std::floating_point T>
 ACCRUE_ALWAYS_INLINE inline void stream_lanes(lanes<T> const& x, T* to) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) ACCRUE_ALWAYS_INLINE {
-    (detail::stream_register(x.part[I], to + I * lanes<T>::per_register), ...);
-  }
-  (std::make_index_sequence<lanes<T>::registers>{});
+  for_registers<T>([&](auto i)
+                       ACCRUE_ALWAYS_INLINE { detail::stream_register(x.part[i], to + i * lanes<T>::per_register); });
 }
 inline void fence_streams() {
 #if defined(__SSE2__)

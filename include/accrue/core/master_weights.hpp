@@ -3,7 +3,6 @@
 #define ACCRUE_CORE_MASTER_WEIGHTS_HPP
 
 #include <accrue/core/scalar.hpp>
-#include <accrue/core/type_list.hpp>
 #include <accrue/core/view_item.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -33,21 +32,6 @@ inline constexpr bool is_master_weights_v = false;
 template <class Weights, class Copy>
 inline constexpr bool is_master_weights_v<master_weights<Weights, Copy>> = true;
 
-/// What may stand among parameters.
-template <class Item>
-concept parameter_item = view_item<Item> || is_master_weights_v<Item>;
-
-/// The views of an item that an update changes.
-template <parameter_item Item>
-[[nodiscard]] auto const& weights_of(Item const& item) {
-  if constexpr (is_master_weights_v<Item>)
-    return item.weights;
-  else
-    return item;
-}
-template <class Item>
-using weights_of_t = std::remove_cvref_t<decltype(weights_of(std::declval<Item const&>()))>;
-
 template <class Weights, class Copy>
 struct view_of<master_weights<Weights, Copy>> : view_of<Weights> {};
 
@@ -71,16 +55,6 @@ struct copy_view<master_weights<Weights, Copy>> {
       Kokkos::is_view_v<Weights> == Kokkos::is_view_v<Copy> && view_of_t<Weights>::rank() == type::rank() &&
       !std::is_const_v<typename type::value_type> && gradient_scalar<to> && is_complex_v<from> == is_complex_v<to>;
 };
-
-template <class P, class Item>
-struct copy_scalar_for {
-  using type = void;
-};
-template <class P, class Weights, class Copy>
-  requires std::is_same_v<typename view_of_t<Weights>::non_const_value_type, P>
-struct copy_scalar_for<P, master_weights<Weights, Copy>> {
-  using type = typename view_of_t<Copy>::non_const_value_type;
-};
 }  // namespace detail
 
 /// The view type of an item's copy, void where it has none.
@@ -90,15 +64,6 @@ using copy_view_t = typename detail::copy_view<Item>::type;
 /// Whether an item has no copy, or one that its weights can be rounded into.
 template <class Item>
 inline constexpr bool copy_fits_v = detail::copy_view<Item>::fits;
-
-/// Stands for a table of copies where no item has one.
-struct no_copies {};
-template <class... Items>
-inline constexpr bool has_master_weights_v = (is_master_weights_v<Items> || ...);
-
-/// The scalars of the copies of those items whose weights have scalar `P`.
-template <class P, class... Items>
-using copy_scalars_t = unique_t<typename detail::copy_scalar_for<P, Items>::type...>;
 
 }  // namespace accrue
 #endif

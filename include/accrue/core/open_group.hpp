@@ -18,6 +18,11 @@ struct group_loss {
   bool on_device = false;     ///< the device's sum holds something of this group
   std::int64_t reported = 0;  ///< microbatches that gave their loss, among those that weigh
 
+  void merge(group_loss const& other) {
+    on_host += other.on_host;
+    on_device = on_device || other.on_device;
+    reported += other.reported;
+  }
   /// For a restart, see `field_writer`.
   template <class Visit>
   void state(Visit&& visit) {
@@ -40,10 +45,17 @@ struct open_group {
     counts.add(facts, ignored);
     if (ignored) return;
     ++contributed;
-    if (count > std::numeric_limits<Count>::max() - total())
-      throw error("accrue: the weight of the group is more than its type holds",
-                  "the gradient would be divided by a wrong number", "check the counts that are handed over");
+    require_room_for(count);
     weight += count;
+  }
+  /// Adds the group of another replica. Failure: as `add`.
+  void merge(open_group const& other) {
+    require_room_for(other.total());
+    counts += other.counts;
+    rejected += other.rejected;
+    contributed += other.contributed;
+    weight += other.weight;
+    loss.merge(other.loss);
   }
 
   /// N so far, as a number.
@@ -63,6 +75,13 @@ struct open_group {
     std::int64_t const weighing = held - counts.ignored_microbatches.value();
     return contributed >= 0 && contributed <= weighing && loss.reported >= 0 && loss.reported <= contributed &&
            total() >= 0 && (contributed > 0 || total() == 0);
+  }
+
+ private:
+  void require_room_for(Count count) const {
+    if (count > std::numeric_limits<Count>::max() - total())
+      throw error("accrue: the weight of the group is more than its type holds",
+                  "the gradient would be divided by a wrong number", "check the counts that are handed over");
   }
 };
 

@@ -51,6 +51,14 @@ struct open_terms {
     (std::index_sequence_for<Counts...>{});
   }
 
+  /// Adds the group of another replica.
+  void merge(open_terms const& other) {
+    counts += other.counts;
+    contributed += other.contributed;
+    [&]<std::size_t... T>(std::index_sequence<T...>) { (term<T>().merge(other.template term<T>()), ...); }
+    (std::index_sequence_for<Counts...>{});
+  }
+
   /// For a restart, see `field_writer`.
   template <class Visit>
   void state(Visit&& visit) {

@@ -3,7 +3,7 @@
 #define ACCRUE_CORE_PARAMETERS_HPP
 
 #include <accrue/core/diagnostics.hpp>
-#include <accrue/core/master_weights.hpp>
+#include <accrue/core/parameter_item.hpp>
 #include <accrue/core/scalar.hpp>
 #include <accrue/core/view_item.hpp>
 
@@ -42,11 +42,12 @@ struct parameter_set<std::index_sequence<Sizes...>, Items...> {
   }
 };
 
-/// Whether a set has an item with a copy.
+/// Whether a set has an item of which an update writes more than its values rounded to the nearest.
 template <class Set>
-inline constexpr bool has_copies_v = false;
+inline constexpr bool has_wrapped_items_v = false;
 template <class Sizes, class... Items>
-inline constexpr bool has_copies_v<parameter_set<Sizes, Items...>> = has_master_weights_v<Items...>;
+inline constexpr bool has_wrapped_items_v<parameter_set<Sizes, Items...>> =
+    ((is_master_weights_v<Items> || is_stochastic_rounding_v<Items>) || ...);
 
 template <class T>
 inline constexpr bool is_parameter_set_v = false;
@@ -56,7 +57,7 @@ inline constexpr bool is_parameter_set_v<parameter_set<Sizes, Items...>> = true;
 /// Names the views that an update changes, in the order in which gradients are handed over.
 ///
 /// Any rank, layout, scalar and memory space mix; a `std::vector` of views stands for as many tensors as it holds, and
-/// `master_weights` for one or many with a rounded copy.
+/// `master_weights` for one or many with a rounded copy, `stochastic_rounding` for some of 16 bits.
 /// Guarantee: keeps its own references to managed views.
 /// Failure: compile error for anything but views of writable elements. Example: examples/hello/hello.cpp
 template <class... Items>
@@ -65,7 +66,9 @@ template <class... Items>
   constexpr bool copies = (copy_fits_v<Items> && ...);
   static_assert(views, ACCRUE_SAY_NOT_A_PARAMETER);
   static_assert(copies, ACCRUE_SAY_MASTER_WEIGHTS);
-  if constexpr (views && copies) {
+  constexpr bool random = (random_rounding_fits_v<Items> && ...);
+  static_assert(random, ACCRUE_SAY_STOCHASTIC_ROUNDING);
+  if constexpr (views && copies && random) {
     constexpr bool writable = (!std::is_const_v<typename view_of_t<Items>::value_type> && ...);
     constexpr bool known = (gradient_scalar<typename view_of_t<Items>::non_const_value_type> && ...);
     static_assert(writable, ACCRUE_SAY_CONST_PARAMETER);

@@ -55,6 +55,12 @@ concept sixteen_bit = requires {
 };
 
 template <class T>
+inline constexpr bool has_exponent_of_float = false;
+template <sixteen_bit T>
+inline constexpr bool has_exponent_of_float<T> =
+    half_storage<T>::type::format_type::exponent_bits == format::binary32::exponent_bits;
+
+template <class T>
 struct accumulation_scalar {};
 template <sixteen_bit T>
 struct accumulation_scalar<T> {

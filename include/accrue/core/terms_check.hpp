@@ -34,6 +34,7 @@ class terms_check {
     struct no_boundary {};
     using normalization_type = Normalization;
     using objective_type = typename Recipe::objective_type;
+    using replicas_type = typename Recipe::replicas_type;
     using summation_type = typename Recipe::summation_type;
     using boundary_type = no_boundary;
   };

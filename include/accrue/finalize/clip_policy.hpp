@@ -69,10 +69,42 @@ inline constexpr bool is_on_microbatch_v = false;
 template <class Clip>
 inline constexpr bool is_on_microbatch_v<on_microbatch<Clip>> = true;
 
+/// Clips the gradient of every replica, its own mean (its sum under the sum objective), instead of the group's.
+///
+/// Order: before the sum over the replicas. Guarantee: not the update of the full batch; ask for it only where that is
+/// meant. Cost: one more read of the sums. Needs replicas whose gradients arrive as their own.
+template <clip_policy Clip>
+  requires(Clip::by_norm)
+class on_replica {
+ public:
+  using fills = slot::clip;
+  static constexpr std::string_view name = "on_replica";
+
+  explicit on_replica(Clip clip) : clip_(clip) {}
+
+  [[nodiscard]] Clip const& clip() const { return clip_; }
+  void validate() const { accrue::validate(clip_); }
+  template <class Visit>
+  void settings(Visit&& visit) const {
+    visit("clip", clip_);
+  }
+  friend bool operator==(on_replica const&, on_replica const&) = default;
+
+ private:
+  Clip clip_;
+};
+template <class Clip>
+on_replica(Clip) -> on_replica<Clip>;
+
+template <class T>
+inline constexpr bool is_on_replica_v = false;
+template <class Clip>
+inline constexpr bool is_on_replica_v<on_replica<Clip>> = true;
+
 /// The clip that acts on the group, and the one on the microbatch; a null pointer where there is none.
 template <class Clip>
 [[nodiscard]] auto group_clip_of(Clip const& clip) {
-  if constexpr (is_on_microbatch_v<Clip>) {
+  if constexpr (is_on_microbatch_v<Clip> || is_on_replica_v<Clip>) {
     return no_clip{};
   } else {
     return clip;

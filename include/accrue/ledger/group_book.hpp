@@ -54,16 +54,17 @@ class group_book {
   }
 
   /// Enters a group whose outcome the host knows.
-  handle close(Exec const& exec, record entry, outcome known) {
+  handle close(Exec const& exec, record entry, outcome known, group_counts const* own = nullptr) {
     make_room();
     entry.result = known;
-    ledger_.book_group(entry, false);
+    ledger_.book_group(entry, false, own);
     return {exec, ring_, known};
   }
-  /// Enters a group that the device decides about on `exec`, in the record `next_slot()`.
-  handle close_attempted(Exec const& exec, record entry) {
+  /// Enters a group that the device decides about on `exec`, in the record `next_slot()`. `own` is what this replica
+  /// handed over, where there are others.
+  handle close_attempted(Exec const& exec, record entry, group_counts const* own = nullptr) {
     entry.result = outcome::applied;  // until it is settled
-    ledger_.book_group(entry, true);
+    ledger_.book_group(entry, true, own);
     latest_ = exec;
     return {exec, ring_, ledger_.groups()};
   }

@@ -53,6 +53,11 @@ class ledger {
   [[nodiscard]] group_counts const& dropped() const { return dropped_counts_; }  ///< what the dropped groups held
   [[nodiscard]] accrue::microbatches dropped_microbatches() const { return dropped_counts_.microbatches; }
 
+  /// What all replicas handed over to groups that are closed; records count the same. The other totals are of this
+  /// replica.
+  [[nodiscard]] group_counts const& over_replicas() const { return over_replicas_; }
+  [[nodiscard]] std::int64_t groups_over_replicas() const { return groups_over_replicas_; }
+
   /// The last closed groups, oldest first; at most `records_kept`.
   [[nodiscard]] std::vector<record> records() const {
     std::vector<record> kept;
@@ -83,14 +88,17 @@ class ledger {
   void book_microbatch(group_counts const& totals) noexcept { processed_ = totals; }
   [[nodiscard]] rejection_book& rejection_list() { return rejections_; }
 
-  /// Enters a closed group; its outcome, norm and loss are pending where `attempted` and come with `settle`.
-  void book_group(record entry, bool is_attempted) {
+  /// Enters a closed group; its outcome, norm and loss are pending where `attempted` and come with `settle`. Its counts
+  /// are those of all replicas, `own` what this one handed over, where there are others.
+  void book_group(record entry, bool is_attempted, group_counts const* own = nullptr) {
     entry.number = ++closed_;
+    if (own != nullptr) ++groups_over_replicas_;
+    over_replicas_ += entry.counts;
     if (is_attempted) attempted_ += updates{1};
     if (entry.result == outcome::empty) ++empty_;
     if (entry.result == outcome::dropped_last || entry.result == outcome::discarded) {
       ++dropped_;
-      dropped_counts_ += entry.counts;
+      dropped_counts_ += own != nullptr ? *own : entry.counts;
     }
     slot(closed_) = std::move(entry);
   }
@@ -129,7 +137,8 @@ class ledger {
   /// For a restart, see `field_writer`. Order: settled.
   template <class Visit>
   void state(Visit&& visit) {
-    visit(processed_, dropped_counts_, attempted_, settled_totals_, closed_, empty_, dropped_, carried_, rejections_);
+    visit(processed_, dropped_counts_, attempted_, settled_totals_, closed_, empty_, dropped_, carried_, rejections_,
+          over_replicas_, groups_over_replicas_);
     for (std::int64_t back = std::min(closed_, records_kept); back > 0; --back) visit(slot(closed_ - back + 1));
     settled_ = shown_ = closed_;
   }
@@ -143,7 +152,8 @@ class ledger {
                 d.applied <= attempted_.value() && d.skipped <= attempted_.value() && d.vetoed >= 0 &&
                 d.vetoed <= attempted_.value() && d.emptied >= 0 && d.emptied <= attempted_.value() &&
                 d.consecutive_skips >= 0 && d.consecutive_skips <= d.skipped + d.emptied && d.rejected.plausible() &&
-                d.rejected.microbatches <= processed_.microbatches.value() && rejections_.plausible(d.rejections);
+                d.rejected.microbatches <= processed_.microbatches.value() && groups_over_replicas_ >= 0 &&
+                groups_over_replicas_ <= closed_ && rejections_.plausible(d.rejections);
     for (std::int64_t back = std::min(closed_, records_kept); back > 0; --back)
       sane = sane && at(closed_ - back + 1).number == closed_ - back + 1 && at(closed_ - back + 1).plausible();
     return sane;
@@ -165,6 +175,8 @@ class ledger {
   std::int64_t empty_ = 0;
   std::int64_t dropped_ = 0;
   std::int64_t carried_ = 0;
+  group_counts over_replicas_;
+  std::int64_t groups_over_replicas_ = 0;
   std::vector<record> records_;
   rejection_book rejections_{records_kept};
 };

@@ -11,7 +11,7 @@
 #include <accrue/passes/block.hpp>
 #include <accrue/passes/launch.hpp>
 #include <accrue/passes/quotient.hpp>
-#include <accrue/passes/rounded_copy.hpp>
+#include <accrue/passes/writers.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -50,7 +50,7 @@ concept applies_lanes = lane_scalar<P> && lane_scalar<B> && Rule::by_lanes && Cl
 
 /// Divides, clips and hands one element to a rule: parameter and gradient in the scalar of the buffer, its state by
 /// reference. G = S / divisor, times the clip factor, then bounded by value.
-template <class P, class B, class Rule, class Clip, class Copy = no_copy>
+template <class P, class B, class Rule, class Clip, class Writer = to_nearest>
 struct apply_element {
   static constexpr int packet_size = packet_size_of<P, B>;
   static constexpr bool keeps = requires(Rule const rule, B& sum, B const& gradient) { rule.keep(sum, gradient); };
@@ -61,7 +61,7 @@ struct apply_element {
   Rule rule;
   Clip clip;
   quotient_by by;
-  Copy copy{};
+  Writer writer{};
   int words = unknown_words;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, P& parameter) const {
@@ -71,8 +71,8 @@ struct apply_element {
     } else {
       B value = B(widen(parameter));
       rule(value, gradient, element_state<B>{state + i, words_apart});
-      parameter = narrow<P>(value);
-      copy.put(i, parameter);
+      parameter = writer.template rounded<P>(i, value);
+      writer.put(i, parameter);
     }
   }
 
@@ -90,7 +90,9 @@ struct apply_element {
         if (word < words) call(state + i + word * words_apart, states.at + word * packet_size);
       });
     };
-    apply_element<P, B, Rule, Clip> const near{sums.at, states.at, packet_size, rule, clip, by};
+    auto const writer_of_copies = writer.near(i);
+    apply_element<P, B, Rule, Clip, std::remove_const_t<decltype(writer_of_copies)>> const near{
+        sums.at, states.at, packet_size, rule, clip, by, writer_of_copies};
     copy_packet<packet_size>(sum + i, sums.at);
     if constexpr (!keeps) {
       copy_packet<packet_size>(parameter, parameters.at);
@@ -102,19 +104,19 @@ struct apply_element {
     } else {
       copy_packet<packet_size>(parameters.at, parameter);
       for_words([](B* there, B const* here) { copy_packet<packet_size>(here, there); });
-      copy.put(i, parameters);
+      writer.put(i, parameters);
     }
   }
 
 #if ACCRUE_HAS_LANES
   ACCRUE_ALWAYS_INLINE void by_lanes(std::int64_t i, P* parameter) const
-      requires(applies_lanes<P, B, Rule, Clip>&& copies_lanes<Copy, P>) {
+      requires(applies_lanes<P, B, Rule, Clip>&& writes_lanes<Writer, P>) {
     lanes<B> const gradient = clip.bounded(by(load_lanes(sum + i)));
     lanes<B> value = lanes_as<B>(load_lanes(parameter));
     rule(value, gradient, lane_state<B>{state + i, words_apart});
     auto const rounded = lanes_as<accumulation_scalar_t<P>>(value);
-    store_lanes(rounded, parameter);
-    copy.put(i, rounded);
+    writer.store(i, rounded, parameter);
+    writer.put(i, rounded);
   }
 #endif
 };
@@ -152,7 +154,7 @@ struct rule_list<Rule, Next, Rest...> {
 /// The update pass: reads the buffer, writes parameters and state. Every worker settles the decision for itself, from
 /// the same few numbers; the last one enters it in the record. Where it is not to apply nothing else is touched, and
 /// views that no microbatch of the group touched are passed over.
-template <class P, class B, class Rules, class Clip, class Decide, class Copies = type_list<>>
+template <class P, class B, class Rules, class Clip, class Decide, class Writers = type_list<>>
 struct apply_chunk {
   chunk const* chunks;
   strided const* parameters;
@@ -167,7 +169,7 @@ struct apply_chunk {
   Clip clip;
   Decide decide;
   exit_gate gate;
-  strided const* copies = nullptr;  ///< of each view, in one of the scalars `Copies`
+  parameter_writing const* writing = nullptr;  ///< of each view, by one of `Writers`
 
   template <class Worker>
   struct with_rule {
@@ -178,13 +180,14 @@ struct apply_chunk {
 
     template <class Rule>
     KOKKOS_FUNCTION void operator()(Rule const& rule, int words) const {
-      auto const element_rule = rule.template for_update<real_t<B>>(pass.updates_of_view[part.view] + 1);
+      std::int64_t const update = pass.updates_of_view[part.view] + 1;
+      auto const element_rule = rule.template for_update<real_t<B>>(update);
       using element_rule_type = std::remove_const_t<decltype(element_rule)>;
-      with_copy(Copies{}, pass.copies, part.view, [&]<class Copy>(Copy const& copy) {
+      with_writer(Writers{}, pass.writing, part.view, update, [&]<class Writer>(Writer const& writer) {
         walk<P>(pass.parameters[part.view], part, worker,
-                apply_element<P, B, element_rule_type, Clip, Copy>{
+                apply_element<P, B, element_rule_type, Clip, Writer>{
                     static_cast<B*>(pass.sums[part.view].data), pass.state + pass.placements[part.view].begin,
-                    pass.words_apart, element_rule, pass.clip, by, copy, words});
+                    pass.words_apart, element_rule, pass.clip, by, writer, words});
       });
     }
   };

@@ -136,10 +136,15 @@ class gradient_tables {
   }
   /// Before a group begins: the sums are in memory of our own again.
   void reclaim() {
-    if (!has_adopted_ || touched_.any()) return;
+    if (has_adopted_ && !touched_.any()) come_home();
+  }
+  /// The sums are in memory of our own, where they were brought to.
+  void come_home() {
     for (std::size_t at = 0; at < views_; ++at) sums_.set(at, own_sums_[at]);
     has_adopted_ = false;
   }
+  /// Whether all sums are there, and wait for nothing.
+  [[nodiscard]] bool at_home() const { return !has_adopted_ && touched_.settled(); }
 
   /// Whether the contribution that was checked last was held under its number before.
   [[nodiscard]] bool recognised() const { return memory_.found() == finding::held_before; }

@@ -19,6 +19,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace accrue {
@@ -37,7 +38,7 @@ struct clear_flags {
 /// allocates.
 template <class Exec, class Summation, std::size_t... Sizes, class... Items, int Sets>
 class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items...>, Sets> {
-  static constexpr bool has_copies = has_master_weights_v<Items...>;
+  static constexpr bool has_wrapped_items = has_wrapped_items_v<parameter_set<std::index_sequence<Sizes...>, Items...>>;
 
  public:
   using set_type = parameter_set<std::index_sequence<Sizes...>, Items...>;
@@ -54,7 +55,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
         partials_(exec, "accrue::passes::partials", static_cast<std::size_t>(storage_.chunk_count())),
         state_words_(state_words) {
     if (gated) gated_touch_ = {exec, "accrue::passes::gated_touch", storage_.sums().size()};
-    if constexpr (has_copies) copies_ = {exec, "accrue::passes::copies", storage_.copies()};
+    if constexpr (has_wrapped_items) writing_ = {exec, "accrue::passes::writing", storage_.writing()};
   }
 
   [[nodiscard]] model_storage<Exec, Summation, set_type> const& storage() const { return storage_; }
@@ -91,6 +92,20 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     for (std::size_t v = 0; v < answer.size(); ++v)
       answer[v] = gated.empty() ? is_touched(v) : gated[directory()[v].number] != 0;
     return answer;
+  }
+
+  /// The sums of these views, in the order of the user, are whole and in the buffer, and there are no others.
+  void sums_are_whole(Exec const& exec, std::vector<bool> const& views) {
+    tables_.come_home();
+    forget_touched();
+    std::vector<std::uint8_t> flags(views.size(), 0);
+    for (std::size_t v = 0; v < views.size(); ++v) {
+      if (views[v]) note_written(v);
+      flags[directory()[v].number] = views[v] ? 1 : 0;
+    }
+    if (gated_touch() == nullptr) return;
+    gated_touch_.write(exec, flags.data());
+    exec.fence("accrue::reduce: write what is touched");
   }
 
   /// Multiplies the sums of the touched views, in their next pass.
@@ -222,11 +237,12 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     });
   }
 
-  /// Measures the raw sums of the touched views.
-  void measure_sums(std::string const& label, Exec const& exec, norm_request const& wanted) {
+  /// Measures the raw sums of the touched views; of those alone that `counted` flags, where it is given.
+  void measure_sums(std::string const& label, Exec const& exec, norm_request const& wanted,
+                    std::uint8_t const* counted = nullptr) {
     tables_.upload_sums(exec);
     exit_gate const gate = gate_of_launches<void>(wanted);
-    storage_.for_each_block([&](auto& each) { measure_block_of_sums(label, exec, each, wanted, gate); });
+    storage_.for_each_block([&](auto& each) { measure_block_of_sums(label, exec, each, wanted, gate, counted); });
   }
 
   /// Runs the update pass with one rule per parameter group.
@@ -238,10 +254,10 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     storage_.for_each_block([&](auto& each) { gate.expected += each.list().template workers<Exec>(); });
     storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
       for_each_chunk(label, exec, each.list(),
-                     apply_chunk<P, B, Rules, Clip, Decide, copy_scalars_t<P, Items...>>{
+                     apply_chunk<P, B, Rules, Clip, Decide, writers_t<P, Items...>>{
                          each.chunks.data(), each.parameters.data(), sums_of_block(each), each.placements.data(),
                          touched_of(each), keep_of(each), updates_of_view_.data() + each.first_view, each.state(),
-                         each.words_apart, rules, clip, decide, gate, copies_of(each)});
+                         each.words_apart, rules, clip, decide, gate, writing_of(each)});
     });
   }
 
@@ -277,18 +293,18 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
             partials_.data(), storage_.chunk_count(), wanted.total};
   }
   template <class Block>
-  [[nodiscard]] strided const* copies_of([[maybe_unused]] Block const& each) const {
-    if constexpr (has_copies)
-      return copies_.data() + each.first_view;
+  [[nodiscard]] parameter_writing const* writing_of([[maybe_unused]] Block const& each) const {
+    if constexpr (has_wrapped_items)
+      return writing_.data() + each.first_view;
     else
       return nullptr;
   }
   template <class P, class B>
   void measure_block_of_sums(std::string const& label, Exec const& exec, block<Exec, P, B>& each,
-                             norm_request const& wanted, exit_gate const& gate) {
+                             norm_request const& wanted, exit_gate const& gate, std::uint8_t const* counted = nullptr) {
     measure_chunk<B> const pass{each.chunks.data(),
                                 sums_of_block(each),
-                                touched_of(each),
+                                counted != nullptr ? counted + each.first_view : touched_of(each),
                                 keep_of(each),
                                 scalar_id<B>(),
                                 false,
@@ -309,7 +325,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
 
   model_storage<Exec, Summation, set_type> storage_;
   gradient_tables<Exec, Sets> tables_;
-  std::conditional_t<has_copies, device_table<strided, Exec>, no_copies> copies_;
+  std::conditional_t<has_wrapped_items, device_table<parameter_writing, Exec>, std::monostate> writing_;
   device_array<std::uint8_t, Exec> gated_touch_;
   device_array<std::int64_t, Exec> updates_of_view_;
   device_array<norm_partial, Exec> partials_;

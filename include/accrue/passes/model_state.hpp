@@ -28,7 +28,7 @@ class model_state {
 
   /// Cost: one fence or more, room on the host for the largest view, and on a device for the largest that is strided.
   void save(Exec const& exec, state_writer& out, bool parameters) {
-    std::vector<std::string> shapes = texts();
+    std::vector<std::string> shapes = shape_texts(model_);
     std::int64_t views = size();
     int words = model_.state_words();
     field_writer all;
@@ -141,15 +141,8 @@ class model_state {
   [[nodiscard]] strided const& sum(std::size_t view) const {
     return model_.tables().sum(model_.directory()[view].number);
   }
-  [[nodiscard]] std::vector<std::string> texts() const {
-    std::vector<std::string> all;
-    for (std::size_t v = 0; v < model_.directory().size(); ++v)
-      all.push_back(detail::shape_text(model_.directory()[v], sum(v).scalar) + ", in group " +
-                    std::to_string(model_.storage().group(v)));
-    return all;
-  }
   void check_shapes(state_reader& in) const {
-    std::vector<std::string> const mine = texts();
+    std::vector<std::string> const mine = shape_texts(model_);
     shape_check check{mine, model_.directory(), model_.state_words()};
     in.section("shapes", check);
     label_check labels{model_.directory()};

@@ -9,6 +9,7 @@
 #include <accrue/passes/gradient_tables.hpp>
 #include <accrue/passes/model_types.hpp>
 #include <accrue/passes/view_directory.hpp>
+#include <accrue/passes/writers.hpp>
 
 #include <array>
 #include <cstddef>
@@ -66,9 +67,10 @@ class model_storage<Exec, Summation, parameter_set<std::index_sequence<Sizes...>
   // By the number of the view, for the tables.
   [[nodiscard]] std::vector<strided> const& sums() const { return sums_; }
   [[nodiscard]] lending const& lent() const { return lent_; }
-  [[nodiscard]] std::vector<strided> copies() const {
-    std::vector<strided> all(sums_.size());
-    for (std::size_t v = 0; v < all.size(); ++v) all[directory_[v].number] = directory_[v].copy;
+  [[nodiscard]] std::vector<parameter_writing> writing() const {
+    std::vector<parameter_writing> all(sums_.size());
+    for (std::size_t v = 0; v < all.size(); ++v)
+      all[directory_[v].number] = {directory_[v].copy, directory_[v].at_random ? static_cast<std::int64_t>(v) : -1};
     return all;
   }
 
@@ -138,6 +140,8 @@ class model_storage<Exec, Summation, parameter_set<std::index_sequence<Sizes...>
       plans[b].add(directory_.enter(view, b, plans[b].views()), group, static_cast<std::int64_t>(bytes));
     });
     if constexpr (is_master_weights_v<Item>) directory_.enter_copies(item);
+    if constexpr (is_held_in_common_v<Item>) directory_.hold_in_common(view_count(item.weights));
+    if constexpr (is_stochastic_rounding_v<Item>) directory_.round_at_random(view_count(item.weights));
   }
   template <class P>
   [[nodiscard]] static constexpr std::size_t index_of() {

@@ -44,9 +44,21 @@ namespace detail {
   }
   if (order.size() > 2) text += joined({", indices in memory", order});
   if (entry.copy.scalar >= 0) text += joined({", copied into ", scalar_name(entry.copy.scalar)});
+  if (entry.at_random) text += ", rounded at random";
   return text;
 }
 }  // namespace detail
+
+/// The same for all views of a model, with their groups of parameters.
+template <class Model>
+[[nodiscard]] std::vector<std::string> shape_texts(Model const& model) {
+  view_directory const& directory = model.directory();
+  std::vector<std::string> all;
+  for (std::size_t v = 0; v < directory.size(); ++v)
+    all.push_back(detail::shape_text(directory[v], model.tables().sum(directory[v].number).scalar) + ", in group " +
+                  std::to_string(model.storage().group(v)));
+  return all;
+}
 
 /// Compares the parameters of a file, their number, shapes and words of state, with those of a model.
 struct shape_check {

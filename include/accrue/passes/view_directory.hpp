@@ -27,6 +27,8 @@ struct directory_entry {
   std::string label;
   strided copy{};  ///< of the weights, rounded; `scalar` is -1 where there is none
   std::size_t copy_element_bytes = 0;
+  bool at_random = false;  ///< whether an update rounds its values up or down at random
+  bool in_common = false;  ///< whether partners hold it as well
 };
 
 /// Knows every parameter's name, shape and place, and checks gradients against them.
@@ -60,6 +62,16 @@ class view_directory {
     for_each_view(item.copy, [&](auto const& copy) {
       enter_copy(view++, shape_of(copy), copy.data(), scalar_id<scalar>(), sizeof(scalar));
     });
+  }
+
+  /// The last `count` that were entered are rounded at random.
+  void round_at_random(std::size_t count) {
+    for (std::size_t v = size() - count; v < size(); ++v) entries_[v].at_random = true;
+  }
+
+  /// The last `count` that were entered are held by partners as well.
+  void hold_in_common(std::size_t count) {
+    for (std::size_t v = size() - count; v < size(); ++v) entries_[v].in_common = true;
   }
 
   /// Every element has memory, and one place in it: a shared tensor is named once, and gets the sum of its gradients.
@@ -170,8 +182,9 @@ class view_directory {
   strided const& enter(view_shape const& shape, void* data, std::int32_t scalar, std::size_t element_bytes,
                        std::string label, std::size_t block, std::size_t local) {
     index_order const order = order_in_memory(shape);
-    entries_.push_back(
-        {block, local, local, shape, order, fold(shape, order, data, scalar), element_bytes, std::move(label), {}, 0});
+    directory_entry entry{block,         local,           local, shape, order, fold(shape, order, data, scalar),
+                          element_bytes, std::move(label)};
+    entries_.push_back(std::move(entry));
     gradients_.emplace_back();
     return entries_.back().storage;
   }

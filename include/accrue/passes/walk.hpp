@@ -61,8 +61,8 @@ concept visits_lanes = requires(Visit visit, std::int64_t i, T* at) {
   visit.by_lanes(i, at);
 };
 
-/// One that can take four times as many as well, from an element on whose number is a multiple of that many, but for the
-/// rest of a division by eight: `visit.by_four_lanes(pointer to the first)`.
+/// One that can take four times as many as well, from an element on whose number is a multiple of that many, but for
+/// the rest of a division by eight: `visit.by_four_lanes(pointer to the first)`.
 template <class Visit, class T>
 concept visits_four_lanes = visits_lanes<Visit, T> && requires(Visit visit, T* at) {
   visit.by_four_lanes(at);

@@ -1,5 +1,5 @@
-// A replica policy of the user: this version sums over one replica only.
-// expected-error: accrue::accumulator: a policy asks for what this version does not offer: replicas
+// A replicas policy of the user that does not say how sums go to the others.
+// expected-error: accrue::accumulator: the replicas policy does not satisfy accrue::replicas_policy
 #include <accrue/accrue.hpp>
 
 struct many_replicas {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_REDUCE_MPI_REPLICAS_HPP
+#define ACCRUE_REDUCE_MPI_REPLICAS_HPP
+
+#include <accrue/core/device_array.hpp>
+#include <accrue/core/error.hpp>
+#include <accrue/core/replica_transport.hpp>
+#include <accrue/core/slots.hpp>
+
+#include <mpi.h>
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
+namespace accrue {
+
+/// What was spent on communication since the policy was made.
+struct communication {
+  std::int64_t calls = 0;  ///< of MPI
+  std::int64_t bytes = 0;  ///< that this process handed to them, each once
+  double seconds = 0.0;    ///< in them, waiting for others included
+};
+
+namespace detail {
+
+inline void require_mpi(int code, char const* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING + 1] = {};
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw error(
+      joined({"accrue::mpi_replicas: ", call, " failed: ", std::string_view(text, static_cast<std::size_t>(length))}),
+      "the replicas are no longer in the same place", "end the job, and go on from a saved state");
+}
+
+template <class T>
+[[nodiscard]] MPI_Datatype mpi_type() {
+  if constexpr (std::is_same_v<T, float>)
+    return MPI_FLOAT;
+  else if constexpr (std::is_same_v<T, double>)
+    return MPI_DOUBLE;
+  else
+    return MPI_UINT8_T;
+}
+
+/// A communicator of our own, freed with the last copy of the policy, if MPI is still there.
+class mpi_group {
+ public:
+  explicit mpi_group(MPI_Comm of) {
+    int initialized = 0;
+    MPI_Initialized(&initialized);
+    if (initialized == 0)
+      throw error("accrue::mpi_replicas: MPI is not initialized", "there is no communicator",
+                  "call MPI_Init before, and MPI_Finalize after the last accumulator is gone");
+    require_mpi(MPI_Comm_dup(of, &comm_), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    require_mpi(MPI_Comm_size(comm_, &members_), "MPI_Comm_size");
+    require_mpi(MPI_Comm_rank(comm_, &member_), "MPI_Comm_rank");
+  }
+  mpi_group(mpi_group const&) = delete;
+  mpi_group& operator=(mpi_group const&) = delete;
+  ~mpi_group() {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized == 0) MPI_Comm_free(&comm_);
+  }
+
+  [[nodiscard]] MPI_Comm comm() const { return comm_; }
+  [[nodiscard]] int members() const { return members_; }
+  [[nodiscard]] int member() const { return member_; }
+
+  /// Makes a call of MPI, and notes what it took.
+  template <class Call>
+  void spend(char const* name, std::size_t bytes, Call const& call) {
+    auto const begin = std::chrono::steady_clock::now();
+    int const code = call();
+    spent.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    ++spent.calls;
+    spent.bytes += static_cast<std::int64_t>(bytes);
+    require_mpi(code, name);
+  }
+
+  communication spent;
+  std::vector<std::byte> on_host;  ///< where MPI cannot read the device's memory
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int members_ = 1;
+  int member_ = 0;
+};
+
+/// Whether MPI reads and writes the memory of CUDA or HIP devices.
+[[nodiscard]] inline bool mpi_reads_devices() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT && defined(KOKKOS_ENABLE_CUDA)
+  return MPIX_Query_cuda_support() == 1;
+#elif defined(MPIX_ROCM_AWARE_SUPPORT) && MPIX_ROCM_AWARE_SUPPORT && defined(KOKKOS_ENABLE_HIP)
+  return MPIX_Query_rocm_support() == 1;
+#else
+  return false;
+#endif
+}
+
+}  // namespace detail
+
+/// The processes of an MPI communicator hold the replicas: one each, or those that they give to `update_replicas`.
+///
+/// Order: every process closes the same groups, with `update()` while it has data and one `end_of_data()` after, which
+/// returns when all have ended; nothing is sent inside a group. Give the communicator of data parallelism: partners in
+/// tensor or pipeline parallelism are no replicas. Guarantee: all of them take the same decision and keep equal
+/// parameters, as far as MPI_Allreduce gives the same bits to all, as its implementations do for one communicator.
+/// Cost: a group is two small messages of some 512 bytes from each and one sum of the buffer, in which other processes
+/// are waited for; a fence before each; on a device through the host, unless MPI reads its memory. A communicator of
+/// its own; constructing it is a call that all processes make. Failure: `accrue::error` with the text of MPI, and on
+/// all processes where replicas do not agree. A process that throws while others wait has to end the job. Example:
+/// examples/mpi_images
+template <gradient_arrival Arrival = local_gradients>
+class mpi_replicas {
+ public:
+  using fills = slot::replicas;
+  using arrival = Arrival;
+  static constexpr std::string_view name = "mpi_replicas";
+  static constexpr bool alone = false;
+
+  explicit mpi_replicas(MPI_Comm comm = MPI_COMM_WORLD, Arrival = {})
+      : group_(std::make_shared<detail::mpi_group>(comm)) {}
+
+  template <class Visit>
+  void settings(Visit&& visit) const {
+    visit("gradients", std::string_view(Arrival::name));
+  }
+
+  /// What was spent so far, by all copies of this policy.
+  [[nodiscard]] communication spent() const { return group_->spent; }
+  /// Whether sums go from device to device without the host; decided when MPI was built.
+  [[nodiscard]] static bool reads_devices() { return detail::mpi_reads_devices(); }
+
+  [[nodiscard]] int members() const { return group_->members(); }
+  [[nodiscard]] int member() const { return group_->member(); }
+
+  void gather(std::byte const* mine, std::size_t bytes, std::byte* all) const {
+    auto const count = static_cast<int>(bytes);
+    group_->spend("MPI_Allgather", bytes,
+                  [&] { return MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, group_->comm()); });
+  }
+  template <class Exec, class Real>
+  void sum(Exec const& exec, Real* first, std::int64_t count) const {
+    reduce(exec, first, count, MPI_SUM);
+  }
+  template <class Exec>
+  void largest(Exec const& exec, std::uint8_t* first, std::int64_t count) const {
+    reduce(exec, first, count, MPI_MAX);
+  }
+
+  friend bool operator==(mpi_replicas const& a, mpi_replicas const& b) { return a.group_ == b.group_; }
+
+ private:
+  template <class Exec, class T>
+  void reduce(Exec const& exec, T* first, std::int64_t count, MPI_Op op) const {
+    exec.fence("accrue::reduce: MPI reads the sums");
+    if (runs_on_host_v<Exec> || detail::mpi_reads_devices()) {
+      reduce_in_place(first, count, op);
+      return;
+    }
+    auto const bytes = static_cast<std::size_t>(count) * sizeof(T);
+    if (group_->on_host.size() < bytes) group_->on_host.resize(bytes);
+    T* const here = reinterpret_cast<T*>(group_->on_host.data());
+    using unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+    Kokkos::View<T*, Kokkos::HostSpace, unmanaged> const on_host(here, static_cast<std::size_t>(count));
+    Kokkos::View<T*, typename Exec::memory_space, unmanaged> const on_device(first, static_cast<std::size_t>(count));
+    Kokkos::deep_copy(exec, on_host, on_device);
+    exec.fence("accrue::reduce: the sums are on the host");
+    reduce_in_place(here, count, op);
+    Kokkos::deep_copy(exec, on_device, on_host);
+    exec.fence("accrue::reduce: the sums are on the device");
+  }
+  /// In as many calls as the int in which MPI counts asks for.
+  template <class T>
+  void reduce_in_place(T* first, std::int64_t count, MPI_Op op) const {
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    for (std::int64_t done = 0; done < count; done += most) {
+      auto const here = static_cast<int>(std::min(most, count - done));
+      group_->spend("MPI_Allreduce", static_cast<std::size_t>(here) * sizeof(T), [&] {
+        return MPI_Allreduce(MPI_IN_PLACE, first + done, here, detail::mpi_type<T>(), op, group_->comm());
+      });
+    }
+  }
+
+  std::shared_ptr<detail::mpi_group> group_;
+};
+
+static_assert(replicas_policy<mpi_replicas<>>);
+
+}  // namespace accrue
+#endif
