@@ -186,7 +186,7 @@ class closing_over_replicas {
     if (same) return {};
     auto const text_of = [](stages const& group) {
       std::string text;
-      for (std::string const& each : policy_texts(group.policies_)) text += each + '\n';
+      for (std::string const& each : policy_texts(group.policies_)) text.append(each).append("\n");
       text.resize(4096, ' ');
       return text;
     };
@@ -195,7 +195,7 @@ class closing_over_replicas {
     for (std::string const& each : gathered(transport, text_of(hosted_[odd].group))) {
       std::istringstream theirs(each), of_first(firsts.front());
       for (std::string a, b; std::getline(of_first, a) && std::getline(theirs, b);)
-        if (a != b) return ": " + b + ", where replica 0 says " + a;
+        if (a != b) return joined({": ", b, ", where replica 0 says ", a});
     }
     return {};
   }

@@ -43,6 +43,7 @@ struct closing_of_replicas {
     if (replicas.empty())
       throw error("accrue::update_replicas: no accumulator is given", "there is nothing to close", "give all of them");
     std::vector<typename closing::replica> hosted;
+    hosted.reserve(replicas.size());
     for (auto* each : replicas) hosted.push_back({each->stages_, each->exec()});
     auto done = closing::run(hosted, ended);
     while (ended && !done.all_ended) {  // others go on
@@ -74,6 +75,7 @@ template <class Replica>
   requires(detail::is_replica_v<Replica>)
 auto update_replicas(std::vector<Replica>& replicas) {
   std::vector<Replica*> all;
+  all.reserve(replicas.size());
   for (Replica& each : replicas) all.push_back(&each);
   return closing_of_replicas::run(all, false);
 }
@@ -89,6 +91,7 @@ template <class Replica>
   requires(detail::is_replica_v<Replica>)
 auto end_of_data_of_replicas(std::vector<Replica>& replicas) {
   std::vector<Replica*> all;
+  all.reserve(replicas.size());
   for (Replica& each : replicas) all.push_back(&each);
   return closing_of_replicas::run(all, true);
 }

@@ -167,7 +167,7 @@ struct binned {
     for (int k = Bins - 1; k >= 0; --k) {
       V moved = fresh[k];
       ACCRUE_UNROLLED
-      for (int d = 0; d <= k; ++d) moved = to == from + d * bin ? sums[k - d] : moved;
+      for (int d = 0; d <= k; ++d) moved = to == from + static_cast<std::uint64_t>(d) * bin ? sums[k - d] : moved;
       sums[k] = moved;
     }
   }

@@ -108,9 +108,9 @@ class terms {
  private:
   template <class Visit, class Term>
   static void show(Visit& visit, Term const& each, std::size_t number) {
-    std::string name = "term " + std::to_string(number);
-    if constexpr (requires { std::string_view(Term::tag::name); }) name = Term::tag::name;
-    visit(name, each.normalization());
+    std::string of_term = "term " + std::to_string(number);
+    if constexpr (requires { std::string_view(Term::tag::name); }) of_term = Term::tag::name;
+    visit(of_term, each.normalization());
     if (each.coefficient() != 1.0) visit("times", each.coefficient());
   }
 

@@ -77,6 +77,7 @@ struct add_carried_chunk<add_chunk<G, B, Weigh, Sets>, Carry> : add_chunk<G, B, 
     bool const fused = as_measured && measures && this->measured.by_squares() && view.contiguous();
     bool const far = Worker::alone && this->streams;
     auto const visit = [&]<int... J>(std::integer_sequence<int, J...>) {
+      // NOLINTBEGIN(bugprone-branch-clone): of one set only the first is there
       return visit_type{{carried, sum(part), part.view},
                         overwrites,
                         far,
@@ -85,6 +86,7 @@ struct add_carried_chunk<add_chunk<G, B, Weigh, Sets>, Carry> : add_chunk<G, B, 
                         present,
                         {by.weigh[sets[J < present ? J : 0]]...},
                         {static_cast<G const*>(this->gradients[sets[J < present ? J : 0]][part.view].data)...}};
+      // NOLINTEND(bugprone-branch-clone)
     }
     (std::make_integer_sequence<int, Sets>{});
 

@@ -53,7 +53,9 @@ void add_summands(std::string const& label, Exec const& exec, Model& model, grad
                   norm_request const& wanted = {}) {
   for (std::size_t begin = 0; begin < all.size(); begin += Together) {
     std::size_t const count = std::min<std::size_t>(Together, all.size() - begin);
-    auto const nth = [&](int j) -> summand<Exec> const& { return *all[begin + std::min<std::size_t>(j, count - 1)]; };
+    auto const nth = [&](int j) -> summand<Exec> const& {
+      return *all[begin + std::min(static_cast<std::size_t>(j), count - 1)];
+    };
     first_touch const first = to.upload(exec, 0);
     norm_request const measured = begin + count == all.size() ? wanted : norm_request{};
     model.for_each_block(measured, [&]<class Block>(Block& each, measuring const& here, exit_gate const& gate) {
