@@ -5,13 +5,13 @@
 #include <accrue/core/replica_report.hpp>
 #include <accrue/passes/sum_exchange.hpp>
 #include <accrue/pipeline.hpp>
+#include <accrue/replica_reports.hpp>
 #include <accrue/replica_side.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +28,6 @@ template <class Exec, class Recipe, class Set>
 class closing_over_replicas {
   using stages = pipeline<Exec, Recipe, Set>;
   using group_type = typename stages::group_type;
-  using report = replica_report<group_type>;
   using handle = typename stages::handle;
   using last_group = typename Recipe::last_group_type;
   using transport_type = typename Recipe::replicas_type;
@@ -38,14 +37,9 @@ class closing_over_replicas {
   static constexpr bool has_terms = has_terms_v<typename Recipe::normalization_type>;
   static constexpr bool scales = Recipe::loss_scale_type::scales;
   static constexpr bool rejects = Recipe::non_finite_type::rejects;
-  static constexpr std::size_t report_room = has_terms ? 2048 : 512;
 
  public:
-  /// A replica of this process, and the instance its group is closed on.
-  struct replica {
-    stages& group;
-    Exec exec;
-  };
+  using replica = hosted_replica<Exec, Recipe, Set>;
   struct result {
     std::vector<handle> closed;  ///< one for each
     bool all_ended;
@@ -63,81 +57,11 @@ class closing_over_replicas {
   enum class fate { nothing, empty, update, drop, carry };
 
   closing_over_replicas(std::vector<replica> const& hosted, bool ended)
-      : hosted_(hosted), first_(hosted.front().group) {
-    for (replica const& each : hosted_) own_.push_back(report_of(each, ended));
-    mine_ = own_.front().report;
-    touched_ = own_.front().touched;
-    for (std::size_t i = 1; i < own_.size(); ++i) {
-      mine_.merge(own_[i].report);
-      touched_.merge(own_[i].touched);
-    }
-  }
-
-  struct of_replica {
-    accrue::replica_report<group_type> report;
-    touched_bits touched;
-  };
-
-  /// What a replica holds; all of it is in its sums then, and all numbers are on the host.
-  [[nodiscard]] static of_replica report_of(replica const& which, bool ended) {
-    stages& group = which.group;
-    Exec const& exec = which.exec;
-    group.require_alive();
-    group.require_scale_of(1);
-    auto& sums = group.sums_;
-    sums.flush(exec, group.policies_.clip);
-    sums.settle_gate(exec);
-    of_replica found{{}, touched_bits(sums.model().directory().size())};
-    report& r = found.report;
-    r.group = group.group_;
-    r.hosted = 1;
-    r.unfilled = group.full() ? 0 : 1;
-    r.ended = ended ? 1 : 0;
-    if constexpr (requires { group.policies_.boundary.microbatches(); })
-      r.wanted = group.policies_.boundary.microbatches().value();
-    bring_to_host(group, exec, r);
-    std::vector<bool> const touched = sums.touched_views(exec);
-    std::size_t count = 0;
-    for (std::size_t v = 0; v < touched.size(); ++v)
-      if (touched[v]) found.touched.set(v), ++count;
-    r.partly = count != touched.size() ? 1 : 0;
-    r.agrees = {group.replica_side_.recipe(group.policies_), group.replica_side_.shapes(),
-                static_cast<std::int64_t>(touched.size()), group.book_.totals().groups_over_replicas() + 1, 1.0};
-    if constexpr (scales) r.agrees.loss_scale = static_cast<double>(group.scale_.cell().on(exec).value());
-    return found;
-  }
-  /// Losses and counts that lie on the device. Cost: one fence, with terms one for each that has losses there.
-  static void bring_to_host(stages& group, Exec const& exec, report& r) {
-    auto const add_loss = [&](auto& loss, group_scalars const& found) {
-      if (loss.on_device) loss.on_host += found.loss;
-      loss.on_device = false;
-    };
-    if constexpr (has_terms) {
-      [&]<std::size_t... T>(std::index_sequence<T...>) {
-        (add_loss(r.group.template term<T>().loss,
-                  r.group.template term<T>().loss.on_device
-                      ? group.sums_.losses(T).read(exec, "accrue::reduce: read the loss of a term")
-                      : group_scalars{}),
-         ...);
-      }
-      (std::make_index_sequence<group_type::size>{});
-    } else if (r.group.loss.on_device || rejects) {
-      group_scalars const found = group.sums_.scalars().read(exec, "accrue::reduce: read what a replica found");
-      add_loss(r.group.loss, found);
-      if constexpr (rejects) r.gate = found.gate;
-    }
-  }
+      : hosted_(hosted), first_(hosted.front().group), reports_(hosted, ended) {}
 
   result close() {
     auto const& transport = first_.policies_.replicas;
-    std::vector<report> const all = gathered(transport, mine_, report_room);
-    require_agreement(transport, all);
-    whole_ = all.front();
-    for (std::size_t m = 1; m < all.size(); ++m) whole_.merge(all[m]);
-    if (transport.members() > 1 && whole_.partly > 0)
-      for (touched_bits const& each : gathered(transport, touched_)) touched_.merge(each);
-
-    result done{{}, whole_.ended == whole_.hosted, false};
+    result done{{}, reports_.all_ended(), false};
     fate const what = fate_of_group();
     if (what == fate::nothing || what == fate::carry) {
       for (auto const& [group, exec] : hosted_) {
@@ -148,8 +72,9 @@ class closing_over_replicas {
       return done;
     }
     done.closed_something = true;
+    if (what == fate::update) check_closing();
     try {
-      for (std::size_t i = 0; i < hosted_.size(); ++i) take_whole(hosted_[i].group, own_[i].report.group);
+      for (std::size_t i = 0; i < hosted_.size(); ++i) take_whole(hosted_[i].group, reports_.own(i));
       if (what == fate::update)
         update(transport, done);
       else
@@ -162,69 +87,33 @@ class closing_over_replicas {
     return done;
   }
 
-  /// Failure: `accrue::error` on every member, with all groups still open.
-  void require_agreement(auto const& transport, std::vector<report> const& all) const {
-    std::int64_t number = 0;
-    for (report const& each : all) {
-      std::string const of_first = each.agrees.difference(all.front().agrees);
-      std::string const difference = of_first.empty() ? each.odd.difference(each.agrees) : of_first;
-      bool const differs = !of_first.empty() || each.odd_one > 0;
-      if (differs)
-        throw error(joined({"accrue: replica ", std::to_string(number + (of_first.empty() ? each.odd_one : 0)), " ",
-                            difference, recipes_differ(transport, all)}),
-                    "their sums would not be those of one group",
-                    "construct all replicas alike, and close the same groups on each");
-      number += each.hosted;
-    }
-  }
-  /// What differs in the recipes, if they do: all members come here together.
-  [[nodiscard]] std::string recipes_differ(auto const& transport, std::vector<report> const& all) const {
-    bool same = true;
-    for (report const& each : all)
-      same = same && each.agrees.recipe == all.front().agrees.recipe &&
-             (each.odd_one == 0 || each.odd.recipe == each.agrees.recipe);
-    if (same) return {};
-    auto const text_of = [](stages const& group) {
-      std::string text;
-      for (std::string const& each : policy_texts(group.policies_)) text.append(each).append("\n");
-      text.resize(4096, ' ');
-      return text;
-    };
-    auto const odd = static_cast<std::size_t>(mine_.odd_one);
-    std::vector<std::string> const firsts = gathered(transport, text_of(first_));
-    for (std::string const& each : gathered(transport, text_of(hosted_[odd].group))) {
-      std::istringstream theirs(each), of_first(firsts.front());
-      for (std::string a, b; std::getline(of_first, a) && std::getline(theirs, b);)
-        if (a != b) return joined({": ", b, ", where replica 0 says ", a});
-    }
-    return {};
-  }
-
   [[nodiscard]] fate fate_of_group() const {
-    std::int64_t const held = whole_.group.counts.microbatches.value();
+    auto const& whole = reports_.whole();
+    std::int64_t const held = whole.group.counts.microbatches.value();
     if (held == 0) return fate::nothing;
-    bool const all_ended = whole_.ended == whole_.hosted;
-    if (is_short()) {
+    if (reports_.is_short()) {
       if (last_group::action == last_group_action::drop) return fate::drop;
-      if (last_group::action == last_group_action::carry && all_ended) return fate::carry;
+      if (last_group::action == last_group_action::carry && reports_.all_ended()) return fate::carry;
       if (last_group::action == last_group_action::refuse)
-        throw error(joined({"accrue: the data of ", std::to_string(whole_.ended), " of ", std::to_string(whole_.hosted),
+        throw error(joined({"accrue: the data of ", std::to_string(whole.ended), " of ", std::to_string(whole.hosted),
                             " replicas end in a group of ", std::to_string(held), " microbatches that is not full"}),
                     "the recipe says refuse_last", "update(), discard(), or feed what is missing");
     }
-    return whole_.group.contributed > 0 && touched_.any() ? fate::update : fate::empty;
+    return whole.group.contributed > 0 && reports_.touched().any() ? fate::update : fate::empty;
   }
-  /// Whether this is the last group of a replica, and holds less than full groups do.
-  [[nodiscard]] bool is_short() const {
-    if (whole_.ended == 0) return false;
-    return whole_.wanted > 0 ? whole_.group.counts.microbatches.value() < whole_.wanted : whole_.unfilled > 0;
+  /// Failure: `accrue::error` where the weight of all is not the one that was announced, or contributions are too many.
+  void check_closing() const {
+    auto const& group = reports_.whole().group;
+    group_divisors<Recipe, group_type>(first_.policies_, group).check_closing();
+    std::int64_t products = group.contributed;
+    if constexpr (has_terms) products *= static_cast<std::int64_t>(group_type::size);
+    refuse_too_many<typename Recipe::summation_type>(products);
   }
 
   /// From here on the open group of a replica is that of all of them.
   void take_whole(stages& group, group_type const& own) {
     group.own_ = own.counts;
-    group.group_ = whole_.group;
-    group.divisors().check_closing();
+    group.group_ = reports_.whole().group;
     if constexpr (has_terms) group.group_.combine(group.divisors().factors());
   }
 
@@ -234,9 +123,10 @@ class closing_over_replicas {
     double divided = first_.divisors().weight();
     bool pads = false;
     if constexpr (pads_weight<last_group>) {
-      pads = is_short();
+      pads = reports_.is_short();
       if (pads)
-        divided = first_.policies_.last_group.padded_weight(divided, first_.held(), microbatches{whole_.wanted});
+        divided =
+            first_.policies_.last_group.padded_weight(divided, first_.held(), microbatches{reports_.whole().wanted});
     }
     for (replica const& each : hosted_) find(each, divided, pads);
     decide_together(transport);
@@ -265,7 +155,7 @@ class closing_over_replicas {
     for (std::size_t i = 0; i < hosted_.size(); ++i) {
       auto const& [group, exec] = hosted_[i];
       if constexpr (has_terms) group.sums_.fold(exec, group.policies_.clip, group.divisors().factors(), group.group_);
-      factors.push_back(factor_of(hosted_[i], own_[i].report.group));
+      factors.push_back(factor_of(hosted_[i], reports_.own(i)));
     }
     if constexpr (arrival::reduced) {
       for (std::size_t i = 0; i < hosted_.size(); ++i) hosted_[i].group.sums_.shrink(factors[i]);
@@ -277,7 +167,7 @@ class closing_over_replicas {
       }
       exchange::run(transport, parts);
       std::vector<bool> views(first_.sums_.model().directory().size());
-      for (std::size_t v = 0; v < views.size(); ++v) views[v] = touched_[v];
+      for (std::size_t v = 0; v < views.size(); ++v) views[v] = reports_.touched()[v];
       for (auto const& [group, exec] : hosted_) group.sums_.model().sums_are_whole(exec, views);
     }
   }
@@ -286,7 +176,7 @@ class closing_over_replicas {
   [[nodiscard]] double factor_of(replica const& which, group_type const& own) const {
     stages& group = which.group;
     double factor = group_divisors<Recipe, group_type>(group.policies_, own).among(group.group_);
-    if constexpr (arrival::averaged) factor *= static_cast<double>(whole_.hosted);
+    if constexpr (arrival::averaged) factor *= static_cast<double>(reports_.whole().hosted);
     if constexpr (is_on_replica_v<typename Recipe::clip_type>) {
       if (own.contributed > 0) factor *= clip_of_replica(which, own);
     }
@@ -301,7 +191,7 @@ class closing_over_replicas {
     group.sums_.model().measure_sums("accrue::reduce::norm_of_replica", exec, wanted);
     norm_partial const total = group.sums_.scalars().read(exec, "accrue::reduce: read the norm of a replica").total;
     double by = group_divisors<Recipe, group_type>(group.policies_, own).of_sums(static_cast<double>(own.weight));
-    if constexpr (scales) by *= own_[0].report.agrees.loss_scale;
+    if constexpr (scales) by *= reports_.whole().agrees.loss_scale;
     double const norm = norm_of(wanted.order, total, by);
     return total.non_finite == 0 && is_finite(norm) ? clip.factor(norm) : 1.0;
   }
@@ -312,7 +202,7 @@ class closing_over_replicas {
     auto const& scalars = group.sums_.scalars();
     if constexpr (rejects) {
       group_scalars numbers = scalars.read(exec, "accrue::reduce: read before an exchange");
-      numbers.gate = whole_.gate;
+      numbers.gate = reports_.whole().gate;
       scalars.write(exec, &numbers);
       exec.fence("accrue::reduce: write what was let through");
     }
@@ -334,7 +224,7 @@ class closing_over_replicas {
     std::vector<std::uint8_t> counted(model.directory().size());
     for (std::size_t v = 0; v < counted.size(); ++v) {
       directory_entry const& entry = model.directory()[v];
-      counted[entry.number] = touched_[v] && (counts_common || !entry.in_common) ? 1 : 0;
+      counted[entry.number] = reports_.touched()[v] && (counts_common || !entry.in_common) ? 1 : 0;
     }
     device_array<std::uint8_t, Exec>& flags = group.replica_side_.counted();
     flags.write(exec, counted.data());
@@ -378,10 +268,7 @@ class closing_over_replicas {
 
   std::vector<replica> const& hosted_;
   stages& first_;
-  std::vector<of_replica> own_;
-  report mine_;   ///< of all replicas of this process
-  report whole_;  ///< of all
-  touched_bits touched_;
+  replica_reports<Exec, Recipe, Set> reports_;
   replica_finding finding_;
 };
 

@@ -236,6 +236,8 @@ class filling {
   friend class restart_state;
   template <class, class, class>
   friend class closing_over_replicas;
+  template <class, class, class>
+  friend class replica_reports;
 
   [[nodiscard]] static auto use_of([[maybe_unused]] Exec const& exec, [[maybe_unused]] loss_scale const& policy) {
     if constexpr (scales)

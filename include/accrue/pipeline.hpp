@@ -27,6 +27,8 @@ class replica_side<Exec, Model, Recipe, true> {
 /// Closes groups over replicas, see closing_over_replicas.hpp.
 template <class Exec, class Recipe, class Set>
 class closing_over_replicas;
+template <class Exec, class Recipe, class Set>
+class replica_reports;
 
 /// The stages of one accumulator, called in their order: gate, sum, finalize, update, ledger.
 ///
@@ -175,6 +177,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
   friend class restart_state;
   template <class, class, class>
   friend class closing_over_replicas;
+  template <class, class, class>
+  friend class replica_reports;
 
   /// Makes the buffer the whole sum, and brings its norm to where the decision looks for it.
   void settle(Exec const& exec) {
