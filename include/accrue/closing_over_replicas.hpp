@@ -157,6 +157,10 @@ class closing_over_replicas {
       if constexpr (has_terms) group.sums_.fold(exec, group.policies_.clip, group.divisors().factors(), group.group_);
       factors.push_back(factor_of(hosted_[i], reports_.own(i)));
     }
+    if constexpr (overlaps_v<transport_type>) {
+      if (reports_.in_pieces()) return form_sums_in_pieces(transport);
+      for (auto const& [group, exec] : hosted_) group.sums_.flush(exec, group.policies_.clip);
+    }
     if constexpr (arrival::reduced) {
       for (std::size_t i = 0; i < hosted_.size(); ++i) hosted_[i].group.sums_.shrink(factors[i]);
     } else {
@@ -170,6 +174,30 @@ class closing_over_replicas {
       for (std::size_t v = 0; v < views.size(); ++v) views[v] = reports_.touched()[v];
       for (auto const& [group, exec] : hosted_) group.sums_.model().sums_are_whole(exec, views);
     }
+  }
+
+  /// The same while what is held is added, and measured on the way.
+  void form_sums_in_pieces(auto const& transport) {
+    auto const& [group, exec] = hosted_.front();
+    auto& sums = group.sums_;
+    auto& model = sums.model();
+    auto& exchange_of = group.replica_side_.exchange();
+    norm_request const wanted = sums.norm_of_group(group.policies_.clip);
+    exit_gate gate{wanted.workers_gone, 0};
+    for (piece const& each : exchange_of.pieces()) gate.expected += each.list.template workers<Exec>();
+    std::uint8_t const* const all = group.replica_side_.counted().data();
+    exchange::run_overlapped(
+        transport, {exec, &model, &exchange_of, 1.0},
+        [&](piece const& each) {
+          sums.flush_piece(exec, group.policies_.clip, each);
+          exec.fence("accrue::reduce: a piece is added");
+        },
+        [&](piece const& each) {
+          model.measure_piece("accrue::reduce::norm_of_piece", exec, wanted, each, gate, all);
+        });
+    sums.note_flushed();
+    model.sums_are_whole(exec, std::vector<bool>(model.directory().size(), true));
+    measured_ = true;
   }
 
   /// What the sums of a replica are multiplied by, so that they add up to those of all.
@@ -206,7 +234,7 @@ class closing_over_replicas {
       scalars.write(exec, &numbers);
       exec.fence("accrue::reduce: write what was let through");
     }
-    group.sums_.note_measured(false);
+    group.sums_.note_measured(measured_);
     if constexpr (has_partners<transport_type>) measure_with_partners(which);
     static_cast<void>(group.give_verdict(exec, divided, pads));
     group_scalars const found = scalars.read(exec, "accrue::reduce: read what a replica found");
@@ -270,6 +298,7 @@ class closing_over_replicas {
   stages& first_;
   replica_reports<Exec, Recipe, Set> reports_;
   replica_finding finding_;
+  bool measured_ = false;  ///< the norm of the whole is there
 };
 
 }  // namespace accrue

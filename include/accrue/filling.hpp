@@ -112,7 +112,7 @@ class filling {
   [[nodiscard]] auto lend() {
     require_alive();
     require_room();
-    return sums_.lend();
+    return sums_.lend(exec_, policies_.clip);
   }
 
   /// Adds one microbatch, whose types were checked. Returns what was adopted before, where this is adopted.

@@ -32,6 +32,8 @@ class group_sums {
 
   /// Nobody has to look at a microbatch by itself before it is added.
   static constexpr bool plain = !is_on_microbatch_v<clip_type> && !rejects;
+  /// What is held waits for the update, where sums go over while it is added.
+  static constexpr bool waits_for_update = overlaps_v<typename Recipe::replicas_type>;
   /// The sums are all there is to know, so that gradients may become sums where they lie.
   static constexpr bool uncarried = !carries_v<typename Recipe::summation_type>;
 
@@ -73,6 +75,7 @@ class group_sums {
   void check(Exec const& exec, clip_type const& clip, Contribution const& gradient) {
     constexpr bool at_once = is_written_v<Contribution> || has_rows_v<Contribution>;
     model_.reclaim();
+    if (waits_for_update && held_.full()) flush(exec, clip);
     if constexpr (has_rows_v<Contribution>) check_rows<Exec>(model_, gradient.items, held_.count());
     if constexpr (!is_written_v<Contribution>) model_.check(gradient.items, held_.count(), plain && uncarried);
     bool const waits = held_.count() > 0;
@@ -121,17 +124,35 @@ class group_sums {
       next_.touches = model_.hold(held_.count(), by.product);
       if (next_.touches || rejects)  // a gate enters what brings no gradient as well
         held_.add(by, gradient, model_.tables().identity(held_.count()), model_.tables().recognised());
-      if (held_.full() || last) flush(exec, clip, last ? norm_of_group(clip) : norm_request{});
+      if ((held_.full() && !waits_for_update) || last) flush(exec, clip, last ? norm_of_group(clip) : norm_request{});
     }
   }
 
   /// Adds what is held, so that the sums are those of all microbatches; with a norm that is `wanted` on the way.
   void flush(Exec const& exec, clip_type const& clip, norm_request const& wanted = {}) {
     if (held_.count() == 0) return;
-    (this->*add_held_)(exec, clip, wanted);
+    (this->*add_held_)(exec, clip, wanted, nullptr);
     held_.clear();
     measured_ = static_cast<bool>(wanted);
   }
+
+  /// The same piece by piece: `flush_piece` for each, then `note_flushed`.
+  void flush_piece(Exec const& exec, clip_type const& clip, piece const& only) {
+    if (held_.count() > 0) (this->*add_held_)(exec, clip, {}, &only);
+  }
+  void note_flushed() {
+    model_.note_added(held_.count());
+    held_.clear();
+    measured_ = false;
+  }
+  /// Of each view, in the order of the user: whether it is touched, once what is held is added.
+  [[nodiscard]] std::vector<bool> views_touched_with_held() const {
+    std::vector<bool> touched(model_.directory().size());
+    for (std::size_t v = 0; v < touched.size(); ++v)
+      touched[v] = model_.tables().will_be_touched(model_.directory()[v].number, held_.count());
+    return touched;
+  }
+  [[nodiscard]] bool will_be_at_home() const { return model_.tables().will_be_at_home(held_.count()); }
 
   /// Brings all that was taken in into the buffer. Cost: one read more where a summation leaves the sums for later.
   void settle(Exec const& exec, clip_type const& clip) {
@@ -163,8 +184,9 @@ class group_sums {
   }
 
   /// Views for the next microbatch: in the buffer where nothing has been added to it.
-  [[nodiscard]] auto lend() {
+  [[nodiscard]] auto lend(Exec const& exec, clip_type const& clip) {
     model_.reclaim();
+    if (waits_for_update && held_.full()) flush(exec, clip);
     bool const buffer_is_free = uncarried && !model_.any_touched() && held_.count() == 0;
     return lent_gradients(model_, buffer_is_free ? -1 : model_.tables().free_set(held_.count()));
   }
@@ -186,18 +208,19 @@ class group_sums {
 
  protected:
   template <class Contribution>
-  void add_held(Exec const& exec, clip_type const& clip, norm_request const& wanted) {
+  void add_held(Exec const& exec, clip_type const& clip, norm_request const& wanted, piece const* only) {
     auto const on_microbatch = microbatch_clip_of(clip);
     microbatch_gate<decltype(on_microbatch), rejects> const gate{on_microbatch, loss_scale_, largest_norm_, next_,
                                                                  notes_};
-    add_microbatches<Contribution>(exec, model_, scalars_, held_, gate, wanted);
+    add_microbatches<Contribution, piece>(exec, model_, scalars_, held_, gate, wanted, only);
     looked_ = rejects;
   }
 
   model_type model_;
   device_scalars<Exec> scalars_;
   held_contributions<holding::sets> held_;
-  void (group_sums::*add_held_)(Exec const&, clip_type const&, norm_request const&) = nullptr;  ///< by type
+  void (group_sums::*add_held_)(Exec const&, clip_type const&, norm_request const&,
+                                piece const*) = nullptr;  ///< by type
   adopted_memory adopted_;
   std::vector<std::uint8_t> asked_;  ///< of each view: whether a producer wrote its sums
   bool measured_ = false;            ///< the norm of the sums is on the device

@@ -103,6 +103,11 @@ struct recipe_check {
   static_assert(!arrives_reduced_v<typename asked::replicas> ||
                     (!asked::looks_first && !is_on_replica_v<typename asked::clip>),
                 ACCRUE_SAY_REDUCED_AND_LOOKED_AT);
+  static_assert(!overlaps_v<typename asked::replicas> ||
+                    (!arrives_reduced_v<typename asked::replicas> && !has_terms_v<typename asked::normalization> &&
+                     !carries_v<typename asked::summation> && !asked::looks_first &&
+                     !is_on_replica_v<typename asked::clip> && !std::is_same_v<typename asked::division, running>),
+                ACCRUE_SAY_OVERLAPPED);
   static_assert(!is_on_replica_v<typename asked::clip> ||
                     (replica_transport<typename asked::replicas> && !has_terms_v<typename asked::normalization> &&
                      !asked::rejects && !carries_v<typename asked::summation>),

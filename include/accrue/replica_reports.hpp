@@ -58,6 +58,12 @@ class replica_reports {
   [[nodiscard]] group_type const& own(std::size_t hosted) const { return own_[hosted].report.group; }
   [[nodiscard]] report const& whole() const { return whole_; }
   [[nodiscard]] touched_bits const& touched() const { return touched_; }
+  /// Whether sums go over piece by piece, while what is held is added: each member hosts one replica whose sums are in
+  /// place.
+  [[nodiscard]] bool in_pieces() const {
+    return whole_.partly == 0 && whole_.ready == whole_.hosted &&
+           whole_.hosted == hosted_.front().group.policies_.replicas.members();
+  }
   /// Whether no replica has data any more.
   [[nodiscard]] bool all_ended() const { return whole_.ended == whole_.hosted; }
   /// Whether this is the last group of a replica, and holds less than full groups do.
@@ -72,15 +78,18 @@ class replica_reports {
     touched_bits touched;
   };
 
-  /// What a replica holds; all of it is in its sums then, and all numbers are on the host.
+  /// What a replica holds; all of it is in its sums then, but for what waits for a transport that overlaps.
+  /// All numbers are on the host.
   [[nodiscard]] static of_replica report_of(replica const& which, bool ended) {
     stages& group = which.group;
     Exec const& exec = which.exec;
     group.require_alive();
     group.require_scale_of(1);
     auto& sums = group.sums_;
-    sums.flush(exec, group.policies_.clip);
-    sums.settle_gate(exec);
+    if constexpr (!overlaps_v<typename Recipe::replicas_type>) {
+      sums.flush(exec, group.policies_.clip);
+      sums.settle_gate(exec);
+    }
     of_replica found{{}, touched_bits(sums.model().directory().size())};
     report& r = found.report;
     r.group = group.group_;
@@ -90,7 +99,13 @@ class replica_reports {
     if constexpr (requires { group.policies_.boundary.microbatches(); })
       r.wanted = group.policies_.boundary.microbatches().value();
     bring_to_host(group, exec, r);
-    std::vector<bool> const touched = sums.touched_views(exec);
+    std::vector<bool> touched;
+    if constexpr (overlaps_v<typename Recipe::replicas_type>) {
+      touched = sums.views_touched_with_held();
+      r.ready = sums.will_be_at_home() ? 1 : 0;
+    } else {
+      touched = sums.touched_views(exec);
+    }
     std::size_t count = 0;
     for (std::size_t v = 0; v < touched.size(); ++v)
       if (touched[v]) found.touched.set(v), ++count;

@@ -32,6 +32,12 @@ class replica_side<Exec, Model, Recipe, false> {
   replica_side(Exec const& exec, Model& model) : exchange_(exec, model), shapes_(sum_of(shape_texts(model))) {
     if constexpr (has_partners<typename Recipe::replicas_type>)
       counted_ = {exec, "accrue::reduce::counted", model.directory().size()};
+    if constexpr (overlaps_v<typename Recipe::replicas_type>) {
+      std::vector<std::uint8_t> const all(model.directory().size(), 1);
+      counted_ = {exec, "accrue::reduce::counted", all.size()};
+      counted_.write(exec, all.data());
+      exec.fence("accrue::reduce: write what is counted");
+    }
   }
 
   [[nodiscard]] exchange_type& exchange() { return exchange_; }

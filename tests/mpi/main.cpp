@@ -6,7 +6,8 @@
 #include <Kokkos_Core.hpp>
 
 int main(int argc, char* argv[]) {
-  MPI_Init(&argc, &argv);
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   int failed = 1;
   {
     Kokkos::ScopeGuard kokkos(argc, argv);

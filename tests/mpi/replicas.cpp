@@ -5,6 +5,7 @@
 #include <accrue/drift_watch.hpp>
 #include <accrue/reduce/model_parallel.hpp>
 #include <accrue/reduce/mpi_replicas.hpp>
+#include <accrue/reduce/overlapped.hpp>
 #include <accrue/replicas.hpp>
 #include <accrue/restart.hpp>
 
@@ -208,7 +209,7 @@ TEST_CASE("mpi: a group is two small exchanges and one sum of the buffer, and no
   CHECK(counted.gathers + counted.sums + counted.others == 0);
   group.update();
   CHECK(counted.gathers == 2);
-  CHECK(counted.sums == 1);
+  CHECK(counted.sums == 2);  // 5 MB in pieces of 4 MiB
   CHECK(counted.others == 0);
   double const model = 4.0 * 1250000 + 2 * 512;
   CHECK(static_cast<double>(counted.summed_bytes + counted.gathered_bytes) == doctest::Approx(model).epsilon(0.01));
@@ -360,6 +361,52 @@ TEST_CASE("mpi: a state saved between groups is read by any number of processes,
   accrue::load(resumed, inside);
   resumed.update();
   CHECK(values(again) == values(theta));
+}
+
+TEST_CASE("mpi: overlapped sums have the bits of those at the end, with data that need both ways") {
+  using floats = Kokkos::View<float*>;
+  constexpr std::size_t sizes[] = {1500000, 7, 1300001, 40000};
+  auto const tensors = [&](char const* name) {
+    std::vector<floats> all;
+    for (std::size_t const size : sizes) all.emplace_back(name, size);
+    return all;
+  };
+  auto const trained = [&](auto const& replicas, auto holding, bool uneven) {
+    auto const theta = tensors("theta");
+    std::vector<std::vector<floats>> gradients;
+    for (int m = 0; m < 2; ++m) {
+      gradients.push_back(tensors("gradient"));
+      for (std::size_t v = 0; v < 4; ++v)
+        for (std::size_t i = 0; i < sizes[v]; ++i)
+          gradients.back()[v].data()[i] =
+              static_cast<float>((i * 7919 + 31 * v + static_cast<std::size_t>(57 * m + 101 * member())) % 2003) *
+                  1e-3f -
+              1.0f;
+    }
+    accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, holding, replicas, accrue::keep_last{},
+                              accrue::clip_by_global_norm{.max_norm = 1.0}, accrue::sgd{.learning_rate = 1.0});
+    std::vector<double> norms;
+    for (int g = 0; g < 3; ++g) {
+      int const microbatches = uneven && member() == 1 ? g : 3;
+      for (int m = 0; m < microbatches; ++m)
+        group.accumulate(mean_gradient{gradients[static_cast<std::size_t>(m % 2)]}, tokens{1 + m + member()});
+      CHECK(group.update() == outcome::applied);
+      norms.push_back(group.ledger().records().back().norm);
+    }
+    std::vector<float> all;
+    for (floats const& each : theta) {
+      auto const numbers = values(each);
+      all.insert(all.end(), numbers.begin(), numbers.end());
+    }
+    return std::pair(all, norms);
+  };
+  mpi_replicas<> const at_the_end;
+  accrue::overlapped const while_adding{at_the_end};
+  for (bool const uneven : {false, true}) {
+    auto const expected = trained(at_the_end, accrue::one_at_a_time{}, uneven);
+    CHECK(trained(while_adding, accrue::one_at_a_time{}, uneven) == expected);
+    CHECK(trained(while_adding, accrue::gather<2>{}, uneven) == trained(at_the_end, accrue::gather<2>{}, uneven));
+  }
 }
 
 TEST_CASE("mpi: partners share norm, finite check and decision, and count once what they hold in common") {

@@ -57,10 +57,12 @@ void look_at_held(Exec const& exec, Model& model, group_scalars* on_device, held
 }  // namespace detail
 
 /// Launches what adds the microbatches that are held: one pass, or a read and a pass where the norm of a microbatch is
-/// looked at first. A norm that is `wanted` is the group's, with these microbatches in it.
-template <class Contribution, int Sets, class Exec, class Model, class Gate, class NormRequest>
+/// looked at first. A norm that is `wanted` is the group's, with these microbatches in it. Of
+/// one piece of the sums, where it is given: only sums then, nobody is looked at.
+template <class Contribution, class Piece, int Sets, class Exec, class Model, class Gate, class NormRequest>
 void add_microbatches(Exec const& exec, Model& model, device_scalars<Exec> const& scalars,
-                      held_contributions<Sets> const& held, Gate const& gate, NormRequest const& wanted) {
+                      held_contributions<Sets> const& held, Gate const& gate, NormRequest const& wanted,
+                      Piece const* only = nullptr) {
   static std::string const label = "accrue::accumulate::sum";
   using clip_type = std::remove_cvref_t<decltype(gate.clip)>;
   constexpr bool by_norm = detail::clips_by_norm<clip_type>();
@@ -77,17 +79,17 @@ void add_microbatches(Exec const& exec, Model& model, device_scalars<Exec> const
     auto const weigh = [&]<class B>(std::type_identity<B>, int set) {
       return weigh_plainly<B>{static_cast<real_t<B>>(weights[static_cast<std::size_t>(set)].product)};
     };
-    model.template add<Contribution>(label, exec, held.count(), weigh, wanted, rejects);
+    model.template add<Contribution>(label, exec, held.count(), weigh, wanted, rejects, only);
   } else if constexpr (by_norm) {
     auto const weigh = [&]<class B>(std::type_identity<B>, int) {
       return weigh_clipped_by_norm<B, clip_type>{weights[0], gate.clip, order, &on_device->total, gate.loss_scale};
     };
-    model.template add<Contribution>(label, exec, held.count(), weigh, wanted, rejects);
+    model.template add<Contribution>(label, exec, held.count(), weigh, wanted, rejects, only);
   } else {
     auto const weigh = [&]<class B>(std::type_identity<B>, int) {
       return weigh_bounded<B, clip_type>{weights[0], gate.clip, gate.loss_scale};
     };
-    model.template add<Contribution>(label, exec, held.count(), weigh, wanted, rejects);
+    model.template add<Contribution>(label, exec, held.count(), weigh, wanted, rejects, only);
   }
 }
 

@@ -56,6 +56,10 @@
 #define ACCRUE_SAY_ON_REPLICA                                                                                        \
   "accrue::accumulator: on_replica clips by norm before a sum over replicas: give a replicas policy, without named " \
   "terms, reject_microbatch, compensated and order_independent; without replicas clip the group itself"
+#define ACCRUE_SAY_OVERLAPPED                                                                                       \
+  "accrue::accumulator: accrue::overlapped sends plain sums while the last microbatch is added: leave it out with " \
+  "gradients that arrive reduced, named terms, running, compensated, order_independent, on_microbatch, on_replica " \
+  "and reject_microbatch"
 #define ACCRUE_SAY_NOT_EXCHANGED                                                                                 \
   "accrue::accumulator: this summation does not say how its sums go to other replicas: take accrue::widened<>, " \
   "accrue::order_independent, or accrue::compensated on floats"

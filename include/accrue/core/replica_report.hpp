@@ -84,6 +84,7 @@ struct replica_report {
   std::int64_t unfilled = 0;  ///< replicas whose group is not full
   std::int64_t ended = 0;     ///< replicas that have no more data
   std::int64_t partly = 0;    ///< replicas that touched some views and not others
+  std::int64_t ready = 0;     ///< replicas whose sums can go over piece by piece, as they are
   Group group{};
   gate_state gate{};  ///< where microbatches may be rejected
 
@@ -95,12 +96,13 @@ struct replica_report {
     unfilled += other.unfilled;
     ended += other.ended;
     partly += other.partly;
+    ready += other.ready;
     group.merge(other.group);
     gate.merge(other.gate);
   }
   template <class Visit>
   void state(Visit&& visit) {
-    visit(agrees, odd_one, odd, hosted, wanted, unfilled, ended, partly, group, gate);
+    visit(agrees, odd_one, odd, hosted, wanted, unfilled, ended, partly, ready, group, gate);
   }
 };
 

@@ -66,6 +66,11 @@ template <class T>
 concept has_partners = requires(T const t) {
   t.partners().members();
 };
+/// Whether sums go over while the last microbatch is still being added.
+template <class T>
+inline constexpr bool overlaps_v = requires {
+  requires T::overlaps;
+};
 /// Whether all replicas are of this process, and close together.
 template <class T>
 inline constexpr bool is_in_process_v = requires {

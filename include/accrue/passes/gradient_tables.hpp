@@ -143,6 +143,16 @@ class gradient_tables {
     for (std::size_t at = 0; at < views_; ++at) sums_.set(at, own_sums_[at]);
     has_adopted_ = false;
   }
+  /// Of each view, by its number: whether it is touched, or will be by the first `count` that are held.
+  [[nodiscard]] bool will_be_touched(std::size_t at, int count) const {
+    return touched_.is_touched(at) || is_given(at, count);
+  }
+  /// Whether all sums are in memory of our own and wait for nothing, once those that are held are added.
+  [[nodiscard]] bool will_be_at_home(int count) const {
+    bool all = !has_adopted_ && !touched_.waits();
+    for (std::size_t at = 0; at < views_; ++at) all = all && will_be_touched(at, count);
+    return all;
+  }
   /// Whether all sums are there, and wait for nothing.
   [[nodiscard]] bool at_home() const { return !has_adopted_ && touched_.settled(); }
 

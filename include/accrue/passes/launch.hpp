@@ -19,6 +19,7 @@ struct chunk_list {
   share const* shares;
   std::int64_t chunk_count;
   std::int64_t share_count;
+  std::int64_t first = 0;  ///< chunk of the list
 
   /// How many workers a launch over this list has.
   template <class Exec>
@@ -82,7 +83,7 @@ struct in_team {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     team_worker<Member> const worker{member};
-    if (member.league_rank() < list.chunk_count) body(body.enter(), member.league_rank(), worker);
+    if (member.league_rank() < list.chunk_count) body(body.enter(), list.first + member.league_rank(), worker);
     member.team_barrier();
     int last = 0;
     Kokkos::single(

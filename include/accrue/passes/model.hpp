@@ -10,6 +10,7 @@
 #include <accrue/passes/merge_carried.hpp>
 #include <accrue/passes/model_storage.hpp>
 #include <accrue/passes/model_types.hpp>
+#include <accrue/passes/pieces.hpp>
 #include <accrue/passes/view_directory.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -173,7 +174,8 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   /// same pass.
   template <class Contribution, class WeighFor>
   void add(std::string const& label, Exec const& exec, int count, WeighFor const& weigh_for,
-           norm_request const& wanted = {}, std::int32_t const* rejects = nullptr) {
+           norm_request const& wanted = {}, std::int32_t const* rejects = nullptr, piece const* only = nullptr) {
+    std::size_t number = 0;
     first_touch first = tables_.upload(exec, count);
     if (gated_touch() != nullptr) first = first_touch::told;
     exit_gate const gate = wanted ? gate_of_launches<Contribution>(wanted) : exit_gate{};
@@ -182,6 +184,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
       using product = product_scalar<Summation, B>;
       using weigh_type = decltype(weigh_for(std::type_identity<product>{}, 0));
       bool takes_absent = true;
+      chunk_list const list = chunks_of(each, number++, only);
       found::for_each([&]<class G>(std::type_identity<G>) {
         [&]<int... J>(std::integer_sequence<int, J...>) {
           add_chunk<G, B, weigh_type, Sets> const pass{each.chunks.data(),
@@ -198,14 +201,17 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
                                                        measuring_of(each, wanted),
                                                        gate,
                                                        rejects};
-          for_each_chunk(label, exec, each.list(), add_what_is_carried<Summation>(each, pass));
+          for_each_chunk(label, exec, list, add_what_is_carried<Summation>(each, pass));
         }
         (std::make_integer_sequence<int, Sets>{});
       });
       if (found::size == 0 && wanted) measure_block_of_sums(label, exec, each, wanted, gate);
     });
-    tables_.touch(count);
+    if (only == nullptr) tables_.touch(count);
   }
+
+  /// After the pass over the last of the pieces.
+  void note_added(int count) { tables_.touch(count); }
 
   /// Adds the sums that another model has formed of the same parameters, with what is carried beside them.
   void merge(std::string const& label, Exec const& exec, model& other) requires(carries_v<Summation>) {
@@ -243,6 +249,17 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     tables_.upload_sums(exec);
     exit_gate const gate = gate_of_launches<void>(wanted);
     storage_.for_each_block([&](auto& each) { measure_block_of_sums(label, exec, each, wanted, gate, counted); });
+  }
+
+  /// Measures the raw sums of one piece; with the last of all pieces the total is formed. The gate expects the workers
+  /// of all of them; `counted` flags every view.
+  void measure_piece(std::string const& label, Exec const& exec, norm_request const& wanted, piece const& only,
+                     exit_gate const& gate, std::uint8_t const* counted) {
+    tables_.upload_sums(exec);
+    std::size_t number = 0;
+    storage_.for_each_block([&](auto& each) {
+      if (number++ == only.block) measure_block_of_sums(label, exec, each, wanted, gate, counted, &only.list);
+    });
   }
 
   /// Runs the update pass with one rule per parameter group.
@@ -301,7 +318,8 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
   }
   template <class P, class B>
   void measure_block_of_sums(std::string const& label, Exec const& exec, block<Exec, P, B>& each,
-                             norm_request const& wanted, exit_gate const& gate, std::uint8_t const* counted = nullptr) {
+                             norm_request const& wanted, exit_gate const& gate, std::uint8_t const* counted = nullptr,
+                             chunk_list const* list = nullptr) {
     measure_chunk<B> const pass{each.chunks.data(),
                                 sums_of_block(each),
                                 counted != nullptr ? counted + each.first_view : touched_of(each),
@@ -310,7 +328,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
                                 false,
                                 measuring_of(each, wanted),
                                 gate};
-    for_each_chunk(label, exec, each.list(), settle_what_is_late<Summation>(each, pass));
+    for_each_chunk(label, exec, list == nullptr ? each.list() : *list, settle_what_is_late<Summation>(each, pass));
   }
   /// The workers of a pass that has one launch for each pair of scalars, and one for a block without gradients.
   template <class Contribution>

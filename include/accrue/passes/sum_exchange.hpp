@@ -4,11 +4,16 @@
 
 #include <accrue/core/diagnostics.hpp>
 #include <accrue/passes/exchange_sums.hpp>
+#include <accrue/passes/pieces.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -27,7 +32,7 @@ class sum_exchange {
   static constexpr std::int64_t parts = is_complex_v<typename Block::buffer_scalar> ? 2 : 1;
 
  public:
-  sum_exchange(Exec const& exec, Model& model) {
+  sum_exchange(Exec const& exec, Model& model) : pieces_(exec, model, piece_bytes) {
     model.for_each_block({}, [&]<class Block>(Block& each, auto const&...) {
       static_assert(kind<Block> != exchange_of_sums::none, ACCRUE_SAY_NOT_EXCHANGED);
       auto const numbers = static_cast<std::size_t>(each.words_apart * parts<Block>);
@@ -56,7 +61,88 @@ class sum_exchange {
     });
   }
 
+  /// The same for one replica, piece by piece: `add(piece)` forms the sums of one, and `measure(piece)` is called when
+  /// its whole sum is there, while others are on their way. Cost: a thread that makes the calls of the transport.
+  template <class Transport, class Add, class Measure>
+  static void run_overlapped(Transport const& transport, hosted const& replica, Add const& add,
+                             Measure const& measure) {
+    std::vector<piece> const& pieces = replica.room->pieces_.all();
+    std::mutex guard;
+    std::condition_variable changed;
+    std::size_t added = 0, arrived = 0;
+    std::exception_ptr failed;
+    bool given_up = false;
+    std::thread sender([&] {
+      try {
+        for (std::size_t p = 0; p < pieces.size(); ++p) {
+          {
+            std::unique_lock lock(guard);
+            changed.wait(lock, [&] { return added > p || given_up; });
+            if (given_up) return;
+          }
+          sum_piece(transport, replica, pieces[p]);
+          std::lock_guard const lock(guard);
+          ++arrived;
+          changed.notify_all();
+        }
+      } catch (...) {
+        std::lock_guard const lock(guard);
+        failed = std::current_exception();
+        changed.notify_all();
+      }
+    });
+    std::size_t measured = 0;
+    auto const measure_arrived = [&](bool wait) {
+      std::unique_lock lock(guard);
+      while (measured < pieces.size() && !failed) {
+        if (arrived == measured && !wait) return;
+        changed.wait(lock, [&] { return arrived > measured || failed; });
+        if (failed) return;
+        lock.unlock();
+        measure(pieces[measured++]);
+        lock.lock();
+      }
+    };
+    try {
+      for (piece const& each : pieces) {
+        add(each);
+        {
+          std::lock_guard const lock(guard);
+          ++added;
+          changed.notify_all();
+        }
+        measure_arrived(false);
+      }
+      measure_arrived(true);
+    } catch (...) {
+      {
+        std::lock_guard const lock(guard);
+        given_up = true;
+        changed.notify_all();
+      }
+      sender.join();
+      throw;
+    }
+    sender.join();
+    if (failed) std::rethrow_exception(failed);
+  }
+  [[nodiscard]] std::vector<piece> const& pieces() const { return pieces_.all(); }
+
  private:
+  static constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
+
+  /// Sums one piece of a buffer over the members.
+  template <class Transport>
+  static void sum_piece(Transport const& transport, hosted const& replica, piece const& only) {
+    std::size_t number = 0;
+    replica.model->for_each_block({}, [&]<class Block>(Block& each, auto const&...) {
+      if (number++ != only.block) return;
+      using real = real_t<typename Block::buffer_scalar>;
+      transport.sum(replica.exec, reinterpret_cast<real*>(each.arena.data() + only.first_word),
+                    only.words * parts<Block>);
+    });
+  }
+
   template <class Block>
   [[nodiscard]] static auto const& block_of(hosted const& replica, Block const&) {
     return replica.model->storage().template block_of<typename Block::parameter_scalar>();
@@ -99,7 +185,12 @@ class sum_exchange {
       if (each.model == first.model) continue;
       add(first.exec, whole, summed_words(each, block_of(each, own), number));
     }
-    transport.sum(first.exec, whole.first, whole.count);
+    if constexpr (kind<Block> == exchange_of_sums::plain) {
+      for (piece const& each : first.room->pieces_.all())
+        if (each.block == number) sum_piece(transport, first, each);
+    } else {
+      transport.sum(first.exec, whole.first, whole.count);
+    }
     for (hosted const& each : all)
       if (each.model != first.model) copy(first.exec, whole, summed_words(each, block_of(each, own), number));
     if (all.size() > 1) first.exec.fence("accrue::reduce: the sum is there");
@@ -188,6 +279,7 @@ class sum_exchange {
     for (hosted const& each : all) each.exec.fence("accrue::reduce: the sums of each replica are there");
   }
 
+  pieces_of_model<Exec> pieces_;
   std::vector<device_array<double, Exec>> wide_;
   std::vector<device_array<std::uint8_t, Exec>> bins_;
 };

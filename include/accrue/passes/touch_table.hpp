@@ -25,6 +25,7 @@ class touch_table {
   [[nodiscard]] bool all() const { return touched_count_ == touched_.size(); }
   /// Every view is touched, and nothing waits for its weight.
   [[nodiscard]] bool settled() const { return all() && waiting_ == 0; }
+  [[nodiscard]] bool waits() const { return waiting_ > 0; }
   [[nodiscard]] bool is_touched(std::size_t view) const { return touched_[view] != 0; }
   [[nodiscard]] double keep(std::size_t view) const { return keep_[view]; }
 

@@ -119,11 +119,11 @@ class mpi_group {
 /// returns when all have ended; nothing is sent inside a group. Give the communicator of data parallelism: partners in
 /// tensor or pipeline parallelism are no replicas. Guarantee: all of them take the same decision and keep equal
 /// parameters, as far as MPI_Allreduce gives the same bits to all, as its implementations do for one communicator.
-/// Cost: a group is two small messages of some 512 bytes from each and one sum of the buffer, in which other processes
-/// are waited for; a fence before each; on a device through the host, unless MPI reads its memory. A communicator of
-/// its own; constructing it is a call that all processes make. Failure: `accrue::error` with the text of MPI, and on
-/// all processes where replicas do not agree. A process that throws while others wait has to end the job. Example:
-/// examples/mpi_images
+/// Cost: a group is two small messages of some 512 bytes from each and a sum of the buffer, in pieces of 4 MiB, in
+/// which other processes are waited for; a fence before each; on a device through the host, unless MPI reads its
+/// memory. A communicator of its own; constructing it is a call that all processes make. Failure: `accrue::error` with
+/// the text of MPI, and on all processes where replicas do not agree. A process that throws while others wait has to
+/// end the job. Example: examples/mpi_images
 template <gradient_arrival Arrival = local_gradients>
 class mpi_replicas {
  public:
@@ -144,6 +144,16 @@ class mpi_replicas {
   [[nodiscard]] communication spent() const { return group_->spent; }
   /// Whether sums go from device to device without the host; decided when MPI was built.
   [[nodiscard]] static bool reads_devices() { return detail::mpi_reads_devices(); }
+
+  /// Failure: `accrue::error` where MPI may not be called from another thread.
+  static void require_threads() {
+    int provided = MPI_THREAD_SINGLE;
+    detail::require_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
+    if (provided < MPI_THREAD_SERIALIZED)
+      throw error("accrue::mpi_replicas: MPI may be called from one thread only",
+                  "another one sends while this one adds",
+                  "begin with MPI_Init_thread(..., MPI_THREAD_SERIALIZED, ...)");
+  }
 
   [[nodiscard]] int members() const { return group_->members(); }
   [[nodiscard]] int member() const { return group_->member(); }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_REDUCE_OVERLAPPED_HPP
+#define ACCRUE_REDUCE_OVERLAPPED_HPP
+
+#include <accrue/core/replica_transport.hpp>
+#include <accrue/core/slots.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace accrue {
+
+/// Sums go over in pieces of the buffer: while one is on its way, the last microbatch is added to the next, and the
+/// norm of those that have arrived is formed.
+///
+/// Order: the gradients of the last microbatch must stay as they are until `update()`. Guarantee: the bits of the
+/// transport without it. Cost: a thread that makes the calls of the transport; where a replica left parameters out, or
+/// its sums lie elsewhere, sums go over at the end, as without it. Needs one replica a process, `widened` sums, and
+/// neither named terms, nor `running`, nor a clip or a look at each microbatch; with MPI at least
+/// MPI_THREAD_SERIALIZED. Example: `accrue::overlapped{accrue::mpi_replicas<>()}`
+template <replica_transport Transport>
+class overlapped {
+ public:
+  using fills = slot::replicas;
+  using arrival = typename Transport::arrival;
+  static constexpr std::string_view name = "overlapped";
+  static constexpr bool alone = false;
+  static constexpr bool overlaps = true;
+
+  explicit overlapped(Transport transport) : transport_(std::move(transport)) {
+    if constexpr (requires { transport_.require_threads(); }) transport_.require_threads();
+  }
+
+  template <class Visit>
+  void settings(Visit&& visit) const {
+    visit("transport", transport_);
+  }
+
+  [[nodiscard]] int members() const { return transport_.members(); }
+  [[nodiscard]] int member() const { return transport_.member(); }
+  void gather(std::byte const* mine, std::size_t bytes, std::byte* all) const { transport_.gather(mine, bytes, all); }
+  template <class Exec, class Real>
+  void sum(Exec const& exec, Real* first, std::int64_t count) const {
+    transport_.sum(exec, first, count);
+  }
+  template <class Exec>
+  void largest(Exec const& exec, std::uint8_t* first, std::int64_t count) const {
+    transport_.largest(exec, first, count);
+  }
+
+  friend bool operator==(overlapped const&, overlapped const&) = default;
+
+ private:
+  Transport transport_;
+};
+
+}  // namespace accrue
+#endif
