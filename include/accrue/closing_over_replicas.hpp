@@ -73,15 +73,16 @@ class closing_over_replicas {
     }
     done.closed_something = true;
     if (what == fate::update) check_closing();
+    for (std::size_t i = 0; i < hosted_.size(); ++i) take_whole(hosted_[i].group, reports_.own(i));
+    if (what == fate::update) announce();
     try {
-      for (std::size_t i = 0; i < hosted_.size(); ++i) take_whole(hosted_[i].group, reports_.own(i));
       if (what == fate::update)
         update(transport, done);
       else
         for (auto const& [group, exec] : hosted_)
           done.closed.push_back(group.close_known(exec, what == fate::drop ? outcome::dropped_last : outcome::empty));
     } catch (...) {  // of a transport, or of a function of the user: the sums are no longer those of this replica
-      for (std::size_t i = done.closed.size(); i < hosted_.size(); ++i) hosted_[i].group.open_next();
+      for (std::size_t i = done.closed.size(); i < hosted_.size(); ++i) give_up(hosted_[i]);
       throw;
     }
     return done;
@@ -99,8 +100,38 @@ class closing_over_replicas {
                             " replicas end in a group of ", std::to_string(held), " microbatches that is not full"}),
                     "the recipe says refuse_last", "update(), discard(), or feed what is missing");
     }
-    return whole.group.contributed > 0 && reports_.touched().any() ? fate::update : fate::empty;
+    // Where all was rejected the loss scale has to know; what partners touched, this one does not know.
+    bool const goes_on = rejects || has_partners<transport_type> || reports_.touched().any();
+    return whole.group.contributed > 0 && goes_on ? fate::update : fate::empty;
   }
+  /// Tells observers; if one of them throws, all groups are open as they were.
+  void announce() {
+    try {
+      for (auto const& [group, exec] : hosted_) group.announce_closing();
+    } catch (...) {
+      for (std::size_t i = 0; i < hosted_.size(); ++i) {
+        hosted_[i].group.group_ = reports_.own(i);
+        hosted_[i].group.own_.reset();
+      }
+      throw;
+    }
+  }
+  /// Discards a group whose sums are lost.
+  static void give_up(replica const& which) noexcept {
+    auto const& [group, exec] = which;
+    try {
+      if constexpr (overlaps_v<transport_type>) {  // workers of pieces that were not measured are not awaited any more
+        group_scalars numbers = group.sums_.scalars().read(exec, "accrue::reduce: read before a group is given up");
+        numbers.workers_gone = 0;
+        group.sums_.scalars().write(exec, &numbers);
+        exec.fence("accrue::reduce: a group is given up");
+      }
+      static_cast<void>(group.close_known(exec, outcome::discarded));
+    } catch (...) {
+      group.open_next();
+    }
+  }
+
   /// Failure: `accrue::error` where the weight of all is not the one that was announced, or contributions are too many.
   void check_closing() const {
     auto const& group = reports_.whole().group;
@@ -131,7 +162,6 @@ class closing_over_replicas {
     for (replica const& each : hosted_) find(each, divided, pads);
     decide_together(transport);
 
-    for (auto const& [group, exec] : hosted_) group.announce_closing();
     std::exception_ptr thrown;
     for (auto const& [group, exec] : hosted_) {
       try {
@@ -257,6 +287,8 @@ class closing_over_replicas {
     device_array<std::uint8_t, Exec>& flags = group.replica_side_.counted();
     flags.write(exec, counted.data());
     norm_request const wanted = group.sums_.norm_of_group(group.policies_.clip);
+    if constexpr (value_is_late_v<typename Recipe::summation_type>)  // all values go to the buffer, counted or not
+      model.measure_sums("accrue::reduce::settle", exec, wanted);
     model.measure_sums("accrue::reduce::norm_of_part", exec, wanted, flags.data());
     auto const& scalars = group.sums_.scalars();
     group_scalars numbers = scalars.read(exec, "accrue::reduce: read the norm of a part");

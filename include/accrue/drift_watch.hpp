@@ -58,11 +58,9 @@ class drift_watch {
     if (++calls_ % every_ != 0) return;
     if constexpr (fits) {
       std::vector<std::int64_t> sums;
-      auto const& transport = group.policies().replicas;
-      for (First* each : {&group, &others...}) {
-        std::vector<std::int64_t> const of_members = gathered(transport, sum_of(*each));
-        sums.insert(sums.end(), of_members.begin(), of_members.end());
-      }
+      std::vector<std::int64_t> const own{sum_of(group), sum_of(others)...};
+      for (std::vector<std::int64_t> const& of_member : gathered(group.policies().replicas, own))
+        sums.insert(sums.end(), of_member.begin(), of_member.end());
       require_equal(sums);
     }
   }

@@ -122,7 +122,8 @@ class filling {
     require_room();
     microbatch_facts facts;
     (facts.take(fact), ...);
-    auto admitted = admit<normalization, objective>(facts, Contribution::is_mean);
+    auto admitted = admit<normalization, objective, arrives_reduced_v<typename Recipe::replicas_type>>(
+        facts, Contribution::is_mean);
     sums_.check(exec, policies_.clip, gradient);
     (refuse_bad_loss(fact), ...);
     auto next = group_;

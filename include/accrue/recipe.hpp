@@ -17,6 +17,7 @@
 #include <accrue/finalize/non_finite.hpp>
 #include <accrue/finalize/normalization.hpp>
 #include <accrue/finalize/objective.hpp>
+#include <accrue/finalize/shared_scale.hpp>
 #include <accrue/finalize/terms.hpp>
 #include <accrue/finalize/veto.hpp>
 #include <accrue/reduce/one_replica.hpp>
@@ -103,6 +104,13 @@ struct recipe_check {
   static_assert(!arrives_reduced_v<typename asked::replicas> ||
                     (!asked::looks_first && !is_on_replica_v<typename asked::clip>),
                 ACCRUE_SAY_REDUCED_AND_LOOKED_AT);
+  static_assert(!arrives_reduced_v<typename asked::replicas> || !std::is_same_v<typename asked::division, running>,
+                ACCRUE_SAY_REDUCED_AND_RUNNING);
+  static_assert(!has_partners<typename asked::replicas> ||
+                    (!asked::looks_first && !is_on_replica_v<typename asked::clip>),
+                ACCRUE_SAY_PARTNERS_LOOK);
+  static_assert(!replica_transport<typename asked::replicas> || !is_shared_scale_v<typename asked::loss_scale>,
+                ACCRUE_SAY_SHARED_OVER_REPLICAS);
   static_assert(!overlaps_v<typename asked::replicas> ||
                     (!arrives_reduced_v<typename asked::replicas> && !has_terms_v<typename asked::normalization> &&
                      !carries_v<typename asked::summation> && !asked::looks_first &&

@@ -133,7 +133,9 @@ class replica_reports {
     } else if (r.group.loss.on_device || rejects) {
       group_scalars const found = group.sums_.scalars().read(exec, "accrue::reduce: read what a replica found");
       add_loss(r.group.loss, found);
-      if constexpr (rejects) r.gate = found.gate;
+      if constexpr (rejects) {
+        if (group.sums_.looked()) r.gate = found.gate;  // else it is that of an earlier group
+      }
     }
   }
 

@@ -149,7 +149,8 @@ class restart_state {
     if (!group.plausible() || (!has_terms && model.any_touched() && group.contributed == 0))
       refuse_damage({"section 'group' has numbers that no group has"});
     gate_state const& gate = norm.scalars.gate;
-    if (!gate.rejected.plausible() || gate.rejected.microbatches > book.microbatches().value() || gate.contributed < 0)
+    if (!gate.rejected.plausible() || (looked && gate.rejected.microbatches > book.microbatches().value()) ||
+        gate.contributed < 0)
       refuse_damage({"section 'norm' has counts that no gate has"});
     if (!book.plausible()) refuse_damage({"section 'ledger' has numbers that no ledger has"});
     device_book ring{};

@@ -65,7 +65,8 @@ class term_microbatch {
     microbatch_facts own = facts_;
     if (counts_itself) own.declares_nothing = false;
     std::apply([&](auto const&... fact) { (own.take(fact), ...), (refuse_bad_loss(fact), ...); }, given.facts);
-    auto const found = admit<typename terms::template normalization_of<term>, objective>(own, Contribution::is_mean);
+    auto const found = admit<typename terms::template normalization_of<term>, objective,
+                             arrives_reduced_v<typename Recipe::replicas_type>>(own, Contribution::is_mean);
     sums.template check<term>(exec, policies.clip, given.gradient);
     next.template term<term>().add(own, found.count, found.ignored);
     if (found.ignored) return;

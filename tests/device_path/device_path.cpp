@@ -9,6 +9,7 @@ inline constexpr bool accrue::runs_on_host_v<Kokkos::DefaultHostExecutionSpace> 
 #include "randomized/driver.hpp"
 
 #include <accrue/accrue.hpp>
+#include <accrue/replicas.hpp>
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
@@ -119,6 +120,50 @@ TEST_CASE("device path: packets are rounded at random as elements are, wherever 
                 float(narrow_at_random<bfloat16>(static_cast<float>(1.0 - gradient(i)),
                                                  random_stream(1, 1)(static_cast<std::int64_t>(i)))));
     }
+}
+
+TEST_CASE("device path: what replicas bring together is what their tables say when they are sent") {
+  auto const trained = [](auto const& feed, auto const&... policies) {
+    array const a("a", 2), b("b", 2);
+    auto const make = [&](array const& theta) {
+      return accumulator(parameters(theta), per_token{}, in_process_replicas<>{}, sgd{.learning_rate = 1.0},
+                         policies...);
+    };
+    auto first = make(a), second = make(b);
+    for (int group = 0; group < 3; ++group) {
+      feed(first, 2.0);
+      feed(second, 6.0);
+      update_replicas(first, second);
+      CHECK(a(1) == doctest::Approx(b(1)).epsilon(1e-14));
+    }
+    return a(0);
+  };
+  auto const of = [](double value) {
+    array const made("gradient", 2);
+    Kokkos::deep_copy(made, value);
+    return made;
+  };
+  auto const one_by_one = [&](auto& group, double value) {
+    group.accumulate(mean_gradient{of(value)}, tokens{1});
+    group.accumulate(mean_gradient{of(2 * value)}, tokens{3});
+  };
+  auto const lent = [&](auto& group, double value) {
+    for (int m = 1; m <= 2; ++m) {
+      auto [gradient] = group.next_gradients();
+      Kokkos::deep_copy(gradient, m * value);
+      group.accumulate(mean_gradient{gradient}, tokens{2 * m - 1});
+    }
+  };
+  auto const adopted = [&](auto& group, double value) {
+    group.adopt(mean_gradient{of(value)}, tokens{1});
+    group.accumulate(mean_gradient{of(2 * value)}, tokens{3});
+  };
+  double const expected = -3 * (7.0 * 2.0 + 7.0 * 6.0) / 8;
+  CHECK(trained(one_by_one, late{}) == doctest::Approx(expected).epsilon(1e-14));
+  CHECK(trained(one_by_one, running{}) == doctest::Approx(expected).epsilon(1e-14));
+  CHECK(trained(one_by_one, order_independent{}) == doctest::Approx(expected).epsilon(1e-14));
+  CHECK(trained(lent, gather<2>{}) == doctest::Approx(expected).epsilon(1e-14));
+  CHECK(trained(adopted, late{}) == doctest::Approx(expected).epsilon(1e-14));
 }
 
 TEST_CASE("device path: a finished gradient is left in the buffer, packets and rest") {

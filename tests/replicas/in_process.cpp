@@ -3,6 +3,7 @@
 #include <accrue/accrue.hpp>
 #include <accrue/drift_watch.hpp>
 #include <accrue/replicas.hpp>
+#include <accrue/restart.hpp>
 
 #include "support/host.hpp"
 
@@ -12,7 +13,10 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -384,6 +388,96 @@ TEST_CASE("replicas: a rejected microbatch is left out of the weight of all") {
   }
   CHECK(replicas[0].ledger().rejected_microbatches() == accrue::microbatches{1});
   CHECK(replicas[1].ledger().rejected_microbatches() == accrue::microbatches{0});
+}
+
+TEST_CASE("replicas: what was rejected in a group is not in the next, where a replica holds nothing") {
+  std::vector<array> theta;
+  auto replicas = make_replicas(2, 1, theta, accrue::per_token{}, accrue::reject_microbatch{});
+  replicas[0].accumulate(mean_gradient{vector_of({1.0})}, tokens{4});
+  replicas[1].accumulate(mean_gradient{vector_of({1.0})}, tokens{6});
+  replicas[1].accumulate(mean_gradient{vector_of({undefined})}, tokens{5});
+  accrue::update_replicas(replicas);
+  for (int group = 1; group <= 2; ++group) {
+    replicas[0].accumulate(mean_gradient{vector_of({2.0})}, tokens{8});
+    accrue::update_replicas(replicas);
+    CHECK(values(theta[0]) == std::vector{-1.0 - 2.0 * group});
+    CHECK(values(theta[1]) == values(theta[0]));
+    CHECK(replicas[1].ledger().records().back().weight == 8.0);
+    CHECK(replicas[1].ledger().records().back().rejected.microbatches == accrue::microbatches{0});
+  }
+  std::stringstream state;
+  accrue::save(replicas[1], state);
+  accrue::load(replicas[1], state);
+}
+
+TEST_CASE("replicas: where every microbatch was rejected, every scale backs off") {
+  std::vector<array> theta;
+  auto replicas = make_replicas(2, 1, theta, accrue::per_token{}, accrue::reject_microbatch{},
+                                accrue::dynamic_scale{.initial = 1024.0f, .backoff = 0.5f});
+  for (auto& each : replicas) each.accumulate(mean_gradient{vector_of({infinite})}, tokens{4});
+  CHECK(accrue::update_replicas(replicas)[0] == outcome::empty);
+  for (auto& each : replicas) {
+    CHECK(each.loss_scale().value() == 512.0f);
+    CHECK(each.ledger().consecutive_skips() == accrue::updates{1});
+  }
+  CHECK(values(theta[0]) == std::vector{0.0});
+}
+
+TEST_CASE("replicas: what arrives reduced is in the sum of a replica whose own count is zero") {
+  std::vector<array> theta;
+  auto const make = [&] {
+    theta.emplace_back("theta", 1);
+    return accrue::accumulator(accrue::parameters(theta.back()), accrue::per_token{},
+                               in_process_replicas{accrue::averaged_gradients{}}, accrue::order_independent{},
+                               accrue::clip_by_global_norm{.max_norm = 2.0}, accrue::sgd{.learning_rate = 1.0});
+  };
+  std::vector<decltype(make())> replicas;
+  for (int r = 0; r < 2; ++r) replicas.push_back(make());
+  replicas[0].accumulate(sum_gradient{vector_of({10.0})}, tokens{4});
+  replicas[1].accumulate(sum_gradient{vector_of({10.0})}, tokens{0});
+  accrue::update_replicas(replicas);
+  for (std::size_t r = 0; r < 2; ++r) {
+    CHECK(replicas[r].ledger().records().back().norm == 5.0);  // 2 * 10 / 4
+    CHECK(values(theta[r]) == std::vector{-2.0});
+  }
+}
+
+TEST_CASE("replicas: an observer that throws leaves all groups open, a veto that throws discards them") {
+  struct throws_once {
+    bool* armed;
+    void group_closing(accrue::group_counts const&) {
+      if (std::exchange(*armed, false)) throw std::runtime_error("observer");
+    }
+  };
+  std::vector<array> theta;
+  bool of_observer = true, of_veto = false;
+  auto const make = [&] {
+    theta.emplace_back("theta", 1);
+    return accrue::accumulator(accrue::parameters(theta.back()), accrue::per_token{}, in_process_replicas<>{},
+                               accrue::veto_on_host([&of_veto](accrue::group_finding const&) -> bool {
+                                 if (std::exchange(of_veto, false)) throw std::runtime_error("veto");
+                                 return false;
+                               }),
+                               accrue::sgd{.learning_rate = 1.0});
+  };
+  auto first = make(), second = make();
+  second.observe(throws_once{&of_observer});
+  first.accumulate(mean_gradient{vector_of({2.0})}, tokens{1});
+  second.accumulate(mean_gradient{vector_of({4.0})}, tokens{3});
+  CHECK_THROWS_AS(accrue::update_replicas(first, second), std::runtime_error);
+  CHECK(first.held() == accrue::microbatches{1});
+  accrue::update_replicas(first, second);
+  CHECK(values(theta[1]) == std::vector{-3.5});
+  CHECK(first.ledger().over_replicas().tokens == tokens{4});
+
+  first.accumulate(mean_gradient{vector_of({2.0})}, tokens{1});
+  of_veto = true;
+  CHECK_THROWS_AS(accrue::update_replicas(first, second), std::runtime_error);
+  CHECK(first.held() == accrue::microbatches{0});
+  CHECK(first.ledger().dropped_groups() == 1);
+  second.accumulate(mean_gradient{vector_of({4.0})}, tokens{3});
+  accrue::update_replicas(first, second);
+  CHECK(values(theta[0]) == std::vector{-7.5});
 }
 
 TEST_CASE("replicas: the last group is that of all of them") {

@@ -44,18 +44,18 @@ struct admission {
   microbatch_weight by;
 };
 
-/// Admits a microbatch: w_i = 1 for a sum, c_i for a mean; a declared count of 0 is ignored, except that a sum under
-/// the sum objective is always added.
+/// Admits a microbatch: w_i = 1 for a sum, c_i for a mean; a declared count of 0 is ignored, except that a sum is
+/// always added under the sum objective, and where it arrives `Reduced` over replicas: others count in it.
 ///
 /// Failure: a count that is negative or NaN, from a user's normalization, is `accrue::error`.
-template <class Normalization, class Objective>
+template <class Normalization, class Objective, bool Reduced = false>
 [[nodiscard]] auto admit(microbatch_facts const& facts, bool is_mean) {
   admission<typename Normalization::count_type> answer;
   answer.count = Normalization::count(facts);
   if (!(answer.count >= 0))
     throw error("accrue: the normalization counts less than nothing in a microbatch",
                 "the group's weight would be wrong", "check the count of the normalization policy");
-  bool const always_added = !Objective::own_is_mean && !is_mean;
+  bool const always_added = (!Objective::own_is_mean || Reduced) && !is_mean;
   answer.ignored = answer.count == 0 && !always_added;
   if (answer.ignored) return answer;
 

@@ -56,6 +56,15 @@
 #define ACCRUE_SAY_ON_REPLICA                                                                                        \
   "accrue::accumulator: on_replica clips by norm before a sum over replicas: give a replicas policy, without named " \
   "terms, reject_microbatch, compensated and order_independent; without replicas clip the group itself"
+#define ACCRUE_SAY_REDUCED_AND_RUNNING                                                                              \
+  "accrue::accumulator: running divides by what this replica counted, and gradients that arrive reduced are those " \
+  "of all: take accrue::late or accrue::early"
+#define ACCRUE_SAY_PARTNERS_LOOK                                                                                    \
+  "accrue::accumulator: with accrue::model_parallel nobody sees a whole microbatch or replica: clip on the group, " \
+  "without on_microbatch, on_replica and reject_microbatch"
+#define ACCRUE_SAY_SHARED_OVER_REPLICAS                                                                         \
+  "accrue::accumulator: replicas move their loss scales alike, and each has its own: give the scaling itself, " \
+  "without accrue::shared_scale"
 #define ACCRUE_SAY_OVERLAPPED                                                                                       \
   "accrue::accumulator: accrue::overlapped sends plain sums while the last microbatch is added: leave it out with " \
   "gradients that arrive reduced, named terms, running, compensated, order_independent, on_microbatch, on_replica " \

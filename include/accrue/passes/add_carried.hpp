@@ -113,7 +113,8 @@ struct settle_chunk : measure_chunk<B> {
     norm_partial share;
     if (this->touched[part.view] != 0) {
       walk<B>(sum, part, worker, settle_element<B, Carry>{{carried, sum, part.view}});
-      share = this->measured.template share<B>(sum, part, worker);
+      share = times(this->measured.order, this->measured.template share<B>(sum, part, worker),
+                    this->factor == nullptr ? 1.0 : this->factor[part.view]);
     }
     this->measured.put(c, share, worker);
   }

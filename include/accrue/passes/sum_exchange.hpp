@@ -201,6 +201,7 @@ class sum_exchange {
   template <class Block>
   static void lay_out(hosted const& replica, Block const& block, std::size_t number) {
     using B = typename Block::buffer_scalar;
+    static_cast<void>(replica.model->touched(replica.exec));  // sends the tables: where they lie is known after that
     auto const& tables = replica.model->tables();
     if constexpr (kind<Block> == exchange_of_sums::plain) {
       if (replica.model->gated_touch() == nullptr && tables.at_home() && replica.factor == 1.0) return;

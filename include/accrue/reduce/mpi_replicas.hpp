@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -119,7 +120,7 @@ class mpi_group {
 /// returns when all have ended; nothing is sent inside a group. Give the communicator of data parallelism: partners in
 /// tensor or pipeline parallelism are no replicas. Guarantee: all of them take the same decision and keep equal
 /// parameters, as far as MPI_Allreduce gives the same bits to all, as its implementations do for one communicator.
-/// Cost: a group is two small messages of some 512 bytes from each and a sum of the buffer, in pieces of 4 MiB, in
+/// Cost: a group is two small messages of 512 and 48 bytes from each and a sum of the buffer, in pieces of 4 MiB, in
 /// which other processes are waited for; a fence before each; on a device through the host, unless MPI reads its
 /// memory. A communicator of its own; constructing it is a call that all processes make. Failure: `accrue::error` with
 /// the text of MPI, and on all processes where replicas do not agree. A process that throws while others wait has to
@@ -159,6 +160,9 @@ class mpi_replicas {
   [[nodiscard]] int member() const { return group_->member(); }
 
   void gather(std::byte const* mine, std::size_t bytes, std::byte* all) const {
+    if (bytes > std::size_t{std::numeric_limits<int>::max()})
+      throw error("accrue::mpi_replicas: more than 2 GiB from one process in one gather", "MPI counts in int",
+                  "gather less at a time");
     auto const count = static_cast<int>(bytes);
     group_->spend("MPI_Allgather", bytes,
                   [&] { return MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, group_->comm()); });
