@@ -208,7 +208,8 @@ class closing_over_replicas {
 
   /// The same while what is held is added, and measured on the way.
   void form_sums_in_pieces(auto const& transport) {
-    auto const& [group, exec] = hosted_.front();
+    stages& group = hosted_.front().group;
+    Exec const& exec = hosted_.front().exec;
     auto& sums = group.sums_;
     auto& model = sums.model();
     auto& exchange_of = group.replica_side_.exchange();
