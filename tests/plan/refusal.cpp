@@ -13,10 +13,21 @@ using plan::refusal;
 
 namespace {
 
-constexpr std::array all{refusal::empty_microbatch, refusal::empty_group, refusal::no_replicas,
-                         refusal::no_length,        refusal::no_ranks,    refusal::no_target,
-                         refusal::ranks_left_over,  refusal::off_target,  refusal::partial_group,
-                         refusal::never_reached,    refusal::no_terms,    refusal::terms_not_combined,
+constexpr std::array all{refusal::empty_microbatch,
+                         refusal::empty_group,
+                         refusal::no_replicas,
+                         refusal::no_length,
+                         refusal::no_ranks,
+                         refusal::no_target,
+                         refusal::ranks_left_over,
+                         refusal::off_target,
+                         refusal::partial_group,
+                         refusal::never_reached,
+                         refusal::no_terms,
+                         refusal::terms_not_combined,
+                         refusal::smallest_microbatch,
+                         refusal::no_stage,
+                         refusal::no_number,
                          refusal::too_large};
 static_assert(static_cast<std::size_t>(refusal::too_large) + 1 == all.size());
 

@@ -10,19 +10,22 @@ namespace accrue::plan {
 
 /// Why a plan has no number to give.
 enum class refusal {
-  empty_microbatch,    ///< 0 samples a microbatch
-  empty_group,         ///< 0 microbatches a group
-  no_replicas,         ///< 0 replicas
-  no_length,           ///< 0 positions a sample
-  no_ranks,            ///< a mesh with 0 ranks in the world or in a dimension
-  no_target,           ///< a target of 0 samples
-  ranks_left_over,     ///< the replicas do not fill the world
-  off_target,          ///< no whole number of microbatches meets the target
-  partial_group,       ///< the pass ends inside a group, and `last_group::refuse` was asked for
-  never_reached,       ///< more updates than the data can ever give
-  no_terms,            ///< a loss of no terms
-  terms_not_combined,  ///< a division or summation that does not go with several terms
-  too_large,           ///< a number exceeds 63 bits
+  empty_microbatch,     ///< 0 samples a microbatch
+  empty_group,          ///< 0 microbatches a group
+  no_replicas,          ///< 0 replicas
+  no_length,            ///< 0 positions a sample
+  no_ranks,             ///< a mesh with 0 ranks in the world or in a dimension
+  no_target,            ///< a target of 0 samples
+  ranks_left_over,      ///< the replicas do not fill the world
+  off_target,           ///< no whole number of microbatches meets the target
+  partial_group,        ///< the pass ends inside a group, and `last_group::refuse` was asked for
+  never_reached,        ///< more updates than the data can ever give
+  no_terms,             ///< a loss of no terms
+  terms_not_combined,   ///< a division or summation that does not go with several terms
+  smallest_microbatch,  ///< a microbatch of 1 sample was too much for the memory
+  no_stage,             ///< a ramp without a beginning, or whose stages do not ascend
+  no_number,            ///< a time, a rate or a number of bytes that is negative, infinite or NaN
+  too_large,            ///< a number exceeds 63 bits
 };
 
 /// The text of a refusal: the three parts that an `accrue::error` says.
@@ -67,6 +70,15 @@ struct explanation {
     case refusal::terms_not_combined:
       return {"accrue::plan: several terms beside such a division or summation", "no accumulator offers that",
               "take early division, or late division with widened sums"};
+    case refusal::smallest_microbatch:
+      return {"accrue::plan: a microbatch of 1 sample is the smallest", "there is nothing left to split",
+              "checkpoint activations, shorten samples, or split the model"};
+    case refusal::no_stage:
+      return {"accrue::plan: a ramp whose stages do not ascend from 0", "some counts would have no value, or two",
+              "begin with a stage at 0, and give each a later count than the one before"};
+    case refusal::no_number:
+      return {"accrue::plan: a number that is negative, infinite or NaN", "no time or size is",
+              "check what was measured"};
     case refusal::too_large:
       break;
   }
