@@ -26,6 +26,8 @@ constexpr std::array all{refusal::empty_microbatch,
                          refusal::no_terms,
                          refusal::terms_not_combined,
                          refusal::smallest_microbatch,
+                         refusal::no_room,
+                         refusal::one_measurement,
                          refusal::no_stage,
                          refusal::no_number,
                          refusal::too_large};

@@ -8,6 +8,8 @@
 #include <accrue/plan/elastic.hpp>
 #include <accrue/plan/exact_product.hpp>
 #include <accrue/plan/learning_rate.hpp>
+#include <accrue/plan/memory_line.hpp>
+#include <accrue/plan/microbatch_time.hpp>
 #include <accrue/plan/microbatches_for.hpp>
 #include <accrue/plan/nominal_batch.hpp>
 #include <accrue/plan/planned.hpp>

@@ -23,6 +23,8 @@ enum class refusal {
   no_terms,             ///< a loss of no terms
   terms_not_combined,   ///< a division or summation that does not go with several terms
   smallest_microbatch,  ///< a microbatch of 1 sample was too much for the memory
+  no_room,              ///< a microbatch of 1 sample exceeds the memory
+  one_measurement,      ///< two measurements at the same microbatch, or that fall where it grows
   no_stage,             ///< a ramp without a beginning, or whose stages do not ascend
   no_number,            ///< a time, a rate or a number of bytes that is negative, infinite or NaN
   too_large,            ///< a number exceeds 63 bits
@@ -73,6 +75,12 @@ struct explanation {
     case refusal::smallest_microbatch:
       return {"accrue::plan: a microbatch of 1 sample is the smallest", "there is nothing left to split",
               "checkpoint activations, shorten samples, or split the model"};
+    case refusal::no_room:
+      return {"accrue::plan: a microbatch of 1 sample exceeds the memory", "nothing smaller can be run",
+              "checkpoint activations, shard state over replicas, or shorten samples"};
+    case refusal::one_measurement:
+      return {"accrue::plan: two measurements do not make a line", "they are of one microbatch, or fall where it grows",
+              "measure two microbatches, the larger at least twice the smaller"};
     case refusal::no_stage:
       return {"accrue::plan: a ramp whose stages do not ascend from 0", "some counts would have no value, or two",
               "begin with a stage at 0, and give each a later count than the one before"};
