@@ -39,12 +39,18 @@ struct linear_ramp {
   }
 };
 
+template <class Value, class Count>
+linear_ramp(Value, Value, Count) -> linear_ramp<Value, Count>;
+
 /// One stage of a ramp: from this count on the value is `value`.
 template <class Value, class Count>
 struct stage {
   Count from;
   Value value;
 };
+
+template <class Value, class Count>
+stage(Count, Value) -> stage<Value, Count>;
 
 /// A value that changes at certain counts.
 ///
