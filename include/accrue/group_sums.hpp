@@ -6,6 +6,7 @@
 #include <accrue/accumulate/holding.hpp>
 #include <accrue/core/adopted.hpp>
 #include <accrue/core/device_scalars.hpp>
+#include <accrue/core/replica_transport.hpp>
 #include <accrue/finalize/clip_policy.hpp>
 #include <accrue/finalize/summarize.hpp>
 #include <accrue/passes/buffer_views.hpp>

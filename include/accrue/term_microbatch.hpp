@@ -4,6 +4,7 @@
 
 #include <accrue/accumulate/add_microbatch.hpp>
 #include <accrue/accumulate/gate.hpp>
+#include <accrue/core/replica_transport.hpp>
 #include <accrue/core/term_contribution.hpp>
 #include <accrue/finalize/division.hpp>
 
