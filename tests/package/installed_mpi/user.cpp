@@ -6,8 +6,8 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <iostream>
 #include <mpi.h>
+#include <iostream>
 
 namespace {
 bool run() {
