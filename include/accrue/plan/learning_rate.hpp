@@ -18,7 +18,11 @@ namespace detail {
 /// Newton's iteration from above, until it does not fall: the square root to the last bits, in constant expressions.
 [[nodiscard]] constexpr double square_root(double x) noexcept {
   double root = x > 1.0 ? x : 1.0;
-  for (double next = 0.5 * (root + x / root); next < root; next = 0.5 * (root + x / root)) root = next;
+  while (true) {
+    double const next = 0.5 * (root + x / root);
+    if (!(next < root)) break;
+    root = next;
+  }
   return root;
 }
 }  // namespace detail
