@@ -44,6 +44,8 @@ class accumulator {
   static_assert(reachable_by<Exec, Set>, ACCRUE_SAY_UNREACHABLE_PARAMETER);
   static_assert(rules::fits || !is_parameter_set_v<Set>, ACCRUE_SAY_GROUPS_AND_RULES);
   static_assert(!rules::calls_host || !has_wrapped_items_v<set_type>, ACCRUE_SAY_ROUNDING_BY_HAND);
+  static constexpr bool shards = shards_v<typename recipe_type::replicas_type>;
+  static_assert(!shards || !rules::calls_host, ACCRUE_SAY_SHARDED_WHOLE);
 
  public:
   using handle = update_handle<Exec>;
@@ -73,7 +75,10 @@ class accumulator {
   template <class Contribution, class... Facts>
   void accumulate(Exec const& exec, Contribution const& gradient, Facts const&... facts) {
     using clip = typename recipe_type::clip_type;
-    if constexpr (has_terms_v<typename recipe_type::normalization_type>) {
+    constexpr bool in_one = !shards || (!is_written_v<Contribution> && !has_rows_v<Contribution>);
+    static_assert(in_one, ACCRUE_SAY_SHARDED_WHOLE);
+    if constexpr (!in_one) {
+    } else if constexpr (has_terms_v<typename recipe_type::normalization_type>) {
       if constexpr (terms_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes())
         stages_.add_terms(exec, gradient, facts...);
     } else if constexpr (is_of_term_v<Contribution>) {
@@ -98,10 +103,11 @@ class accumulator {
   }
   template <contribution Contribution, class... Facts>
   std::optional<Contribution> adopt(Exec const& exec, Contribution&& gradient, Facts const&... facts) {
-    constexpr bool whole = is_contribution_v<Contribution> && !has_rows_v<Contribution>;
+    static_assert(!shards, ACCRUE_SAY_SHARDED_WHOLE);
+    constexpr bool whole = is_contribution_v<Contribution> && !has_rows_v<Contribution> && !shards;
     constexpr bool unseen = !recipe_type::looks_first && !has_terms_v<typename recipe_type::normalization_type>;
     constexpr bool kept_whole = !carries_v<summation>;
-    static_assert(whole && unseen, ACCRUE_SAY_NOT_ADOPTED);
+    static_assert((whole && unseen) || shards, ACCRUE_SAY_NOT_ADOPTED);
     static_assert(kept_whole || !whole || !unseen, ACCRUE_SAY_ADOPTED_AND_CARRIED);
     if constexpr (whole && unseen && kept_whole &&
                   contribution_check<recipe_type, Exec, set_type, Contribution, Facts...>::passes()) {
@@ -246,7 +252,10 @@ class accumulator {
 
   /// Norm, largest modulus and finiteness of the open group's gradient as it stands, before clipping. Fences.
   [[nodiscard]] gradient_summary measure() { return measure(exec()); }
-  [[nodiscard]] gradient_summary measure(Exec const& exec) { return stages_.measure(exec); }
+  [[nodiscard]] gradient_summary measure(Exec const& exec) {
+    static_assert(!shards, ACCRUE_SAY_SHARDED_WHOLE);
+    return stages_.measure(exec);
+  }
 
   /// A copy of the I-th item's gradient as it stands, before clipping; zero where untouched. Allocates and fences.
   template <std::size_t I>
@@ -255,6 +264,7 @@ class accumulator {
   }
   template <std::size_t I>
   [[nodiscard]] auto snapshot(Exec const& exec) {
+    static_assert(!shards, ACCRUE_SAY_SHARDED_WHOLE);
     return stages_.template snapshot<I>(exec);
   }
 

@@ -7,6 +7,7 @@
 #include <accrue/pipeline.hpp>
 #include <accrue/replica_reports.hpp>
 #include <accrue/replica_side.hpp>
+#include <accrue/sharding.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -48,6 +49,8 @@ class closing_over_replicas {
 
   /// One group. `ended`: the replicas of this process have no more data.
   static result run(std::vector<replica> const& hosted, bool ended) {
+    if constexpr (shards_v<transport_type>)
+      sharding<Exec, Recipe, Set>::finish(hosted.front().group, hosted.front().exec);
     closing_over_replicas closing(hosted, ended);
     return closing.close();
   }
@@ -175,6 +178,10 @@ class closing_over_replicas {
         done.closed.push_back(group.book_.nothing_closed(exec, outcome::applied));
       }
     }
+    if constexpr (shards_v<transport_type>) {
+      if (applies_)
+        first_.replica_side_.exchange().gather_parameters(transport, hosted_.front().exec, first_.sums_.model());
+    }
     if (thrown) std::rethrow_exception(thrown);
     for (auto const& [group, exec] : hosted_) group.stop_where_asked();
   }
@@ -191,7 +198,9 @@ class closing_over_replicas {
       if (reports_.in_pieces()) return form_sums_in_pieces(transport);
       for (auto const& [group, exec] : hosted_) group.sums_.flush(exec, group.policies_.clip);
     }
-    if constexpr (arrival::reduced) {
+    if constexpr (shards_v<transport_type>) {  // they are whole, each member has its part
+      for (auto const& [group, exec] : hosted_) group.sums_.model().sums_are_whole(exec, touched_views());
+    } else if constexpr (arrival::reduced) {
       for (std::size_t i = 0; i < hosted_.size(); ++i) hosted_[i].group.sums_.shrink(factors[i]);
     } else {
       std::vector<typename exchange::hosted> parts;
@@ -200,10 +209,14 @@ class closing_over_replicas {
         parts.push_back({exec, &group.sums_.model(), &group.replica_side_.exchange(), factors[i]});
       }
       exchange::run(transport, parts);
-      std::vector<bool> views(first_.sums_.model().directory().size());
-      for (std::size_t v = 0; v < views.size(); ++v) views[v] = reports_.touched()[v];
-      for (auto const& [group, exec] : hosted_) group.sums_.model().sums_are_whole(exec, views);
+      for (auto const& [group, exec] : hosted_) group.sums_.model().sums_are_whole(exec, touched_views());
     }
+  }
+
+  [[nodiscard]] std::vector<bool> touched_views() const {
+    std::vector<bool> views(first_.sums_.model().directory().size());
+    for (std::size_t v = 0; v < views.size(); ++v) views[v] = reports_.touched()[v];
+    return views;
   }
 
   /// The same while what is held is added, and measured on the way.
@@ -267,6 +280,11 @@ class closing_over_replicas {
     }
     group.sums_.note_measured(measured_);
     if constexpr (has_partners<transport_type>) measure_with_partners(which);
+    if constexpr (shards_v<transport_type>) {
+      norm_request const wanted = group.sums_.norm_of_group(group.policies_.clip);
+      group.sums_.model().measure_sums("accrue::reduce::norm_of_part", exec, wanted);
+      merge_parts(which, group.policies_.replicas, wanted.order);
+    }
     static_cast<void>(group.give_verdict(exec, divided, pads));
     group_scalars const found = scalars.read(exec, "accrue::reduce: read what a replica found");
     if (&group == &first_)
@@ -291,10 +309,15 @@ class closing_over_replicas {
     if constexpr (value_is_late_v<typename Recipe::summation_type>)  // all values go to the buffer, counted or not
       model.measure_sums("accrue::reduce::settle", exec, wanted);
     model.measure_sums("accrue::reduce::norm_of_part", exec, wanted, flags.data());
+    merge_parts(which, partners, wanted.order);
+  }
+  /// Makes the norm of a part that of the whole, whose parts `others` have measured.
+  static void merge_parts(replica const& which, auto const& others, norm_order order) {
+    auto const& [group, exec] = which;
     auto const& scalars = group.sums_.scalars();
     group_scalars numbers = scalars.read(exec, "accrue::reduce: read the norm of a part");
     norm_partial whole;
-    for (norm_partial const& part : gathered(partners, numbers.total)) whole = merged(wanted.order, whole, part);
+    for (norm_partial const& part : gathered(others, numbers.total)) whole = merged(order, whole, part);
     numbers.total = whole;
     scalars.write(exec, &numbers);
     exec.fence("accrue::reduce: write the norm of the whole");
@@ -311,6 +334,7 @@ class closing_over_replicas {
       common.verdict = stricter(common.verdict, each.verdict);
       common.total.non_finite |= each.total.non_finite;
     }
+    applies_ = common.verdict.result == outcome::applied;
     for (auto const& [group, exec] : hosted_) {
       auto const& scalars = group.sums_.scalars();
       group_scalars numbers = scalars.read(exec, "accrue::reduce: read before a decision");
@@ -332,6 +356,7 @@ class closing_over_replicas {
   replica_reports<Exec, Recipe, Set> reports_;
   replica_finding finding_;
   bool measured_ = false;  ///< the norm of the whole is there
+  bool applies_ = false;   ///< all of them update
 };
 
 }  // namespace accrue

@@ -3,7 +3,9 @@
 #define ACCRUE_FILLING_HPP
 
 #include <accrue/core/open_group.hpp>
+#include <accrue/core/replica_transport.hpp>
 #include <accrue/core/scale_cell.hpp>
+#include <accrue/core/shard.hpp>
 #include <accrue/finalize/shared_scale.hpp>
 #include <accrue/group_divisors.hpp>
 #include <accrue/group_sums.hpp>
@@ -21,6 +23,20 @@
 #include <utility>
 
 namespace accrue {
+
+/// What an accumulator needs for other replicas: nothing where there are none; else see replica_side.hpp.
+template <class Exec, class Model, class Recipe, bool Alone>
+class replica_side;
+template <class Exec, class Model, class Recipe>
+class replica_side<Exec, Model, Recipe, true> {
+ public:
+  template <class Replicas>
+  replica_side(Exec const&, Model&, Replicas const&) {}
+};
+
+/// Adds microbatches to sums that are sharded over replicas, see sharding.hpp.
+template <class Exec, class Recipe, class Set>
+class sharding;
 
 /// The stages of one accumulator up to the full group: gate and sum. Closing it is the pipeline's.
 ///
@@ -40,6 +56,7 @@ class filling {
   static constexpr bool scales = loss_scale::scales;
   static constexpr bool rejects = Recipe::non_finite_type::rejects;
   static constexpr bool alone = std::is_same_v<typename Recipe::replicas_type, one_replica>;
+  static constexpr bool shards = shards_v<typename Recipe::replicas_type>;
   /// The pass of the last microbatch measures the norm; where there are other replicas, theirs are still to come.
   static constexpr bool may_measure_last = rules::given && alone;
 
@@ -49,9 +66,10 @@ class filling {
   filling(Exec exec, Set set, Recipe const& policies)
       : policies_(policies),
         exec_(std::move(exec)),
-        sums_(exec_, std::move(set), rules::state_words(policies_.update)),
+        sums_(exec_, std::move(set), rules::state_words(policies_.update), shard_of(policies_.replicas)),
         book_(exec_, rejects),
-        scale_(use_of(exec_, policies_.loss_scale)) {
+        scale_(use_of(exec_, policies_.loss_scale)),
+        replica_side_(exec_, sums_.model(), policies_.replicas) {
     if (sums_.model().directory().size() == 0)
       throw error("accrue::accumulator: there are no parameters", "an update would change nothing",
                   "pass at least one view");
@@ -148,6 +166,9 @@ class filling {
       auto before = admitted.ignored ? std::nullopt : sums_.adopt(gradient, admitted.by);
       enter();
       return admitted.ignored ? gradient.give_back() : std::move(before);
+    } else if constexpr (shards) {
+      sharding<Exec, Recipe, Set>::add(*this, exec, gradient, admitted.by, admitted.ignored);
+      enter();
     } else {
       if (!admitted.ignored) {
         if constexpr (rejects) announce(facts, admitted.count, totals, fact...);
@@ -184,6 +205,9 @@ class filling {
 
   void discard() {
     require_alive();
+    if (shards && sums_.exchanged())
+      throw error("accrue::accumulator: discard() came inside a group that is sharded over replicas",
+                  "its sums are those of all of them", "close it with update(), with a veto if it is to change nothing");
     if (held().value() > 0) close_known(exec_, outcome::discarded);
   }
 
@@ -227,6 +251,7 @@ class filling {
   group_type group_;
   group_book<Exec> book_;
   std::conditional_t<scales, scale_use<Exec>, no_scale_use> scale_;
+  replica_side<Exec, typename sums_type::model_type, Recipe, alone> replica_side_;
   std::optional<group_counts> own_;  ///< of this replica, while the open group is that of all of them
 
   /// What this replica handed over to a group that is closed over replicas; null for others.
@@ -239,7 +264,15 @@ class filling {
   friend class closing_over_replicas;
   template <class, class, class>
   friend class replica_reports;
+  template <class, class, class>
+  friend class sharding;
 
+  [[nodiscard]] static shard shard_of([[maybe_unused]] typename Recipe::replicas_type const& replicas) {
+    if constexpr (shards)
+      return {replicas.member(), replicas.members()};
+    else
+      return {};
+  }
   [[nodiscard]] static auto use_of([[maybe_unused]] Exec const& exec, [[maybe_unused]] loss_scale const& policy) {
     if constexpr (scales)
       return scale_use<Exec>(scaling::cell(exec, policy));

@@ -7,6 +7,7 @@
 #include <accrue/core/adopted.hpp>
 #include <accrue/core/device_scalars.hpp>
 #include <accrue/core/replica_transport.hpp>
+#include <accrue/core/shard.hpp>
 #include <accrue/finalize/clip_policy.hpp>
 #include <accrue/finalize/summarize.hpp>
 #include <accrue/passes/buffer_views.hpp>
@@ -41,8 +42,8 @@ class group_sums {
  public:
   using model_type = accrue::model<Exec, typename Recipe::summation_type, Set, holding::sets>;
 
-  group_sums(Exec const& exec, Set set, int state_words, int further_sets = 0)
-      : model_(exec, std::move(set), state_words, holding::lent + further_sets, rejects), scalars_(exec) {}
+  group_sums(Exec const& exec, Set set, int state_words, shard const& of = {}, int further_sets = 0)
+      : model_(exec, std::move(set), state_words, holding::lent + further_sets, rejects, of), scalars_(exec) {}
 
   /// Gradients are multiplied by this number, which lies on the device.
   void scaled_by(float const* loss_scale) { loss_scale_ = loss_scale; }
@@ -129,6 +130,26 @@ class group_sums {
     }
   }
 
+  /// Adds the contribution that was checked last to sums that are sharded, together with those of other replicas.
+  template <class Contribution, class Exchange, class Transport>
+  void take_with_others(Exec const& exec, Exchange& exchange, Transport const& transport, microbatch_weight const& by) {
+    model_.hold(0, by.product);
+    auto const weigh = [&]<class B>(std::type_identity<B>, int) {
+      return weigh_plainly<B>{static_cast<real_t<B>>(by.product)};
+    };
+    exchange.template add<Contribution>(transport, exec, model_, weigh, !exchanged_);
+    model_.note_added(1);
+    exchanged_ = true;
+  }
+  /// The same where only others have one.
+  template <class Exchange, class Transport>
+  void take_of_others(Exec const& exec, Exchange& exchange, Transport const& transport) {
+    exchange.add_nothing(transport, exec, model_, !exchanged_);
+    exchanged_ = true;
+  }
+  /// Whether the sums have been exchanged in the open group.
+  [[nodiscard]] bool exchanged() const { return exchanged_; }
+
   /// Adds what is held, so that the sums are those of all microbatches; with a norm that is `wanted` on the way.
   void flush(Exec const& exec, clip_type const& clip, norm_request const& wanted = {}) {
     if (held_.count() == 0) return;
@@ -204,6 +225,7 @@ class group_sums {
     held_.clear();
     measured_ = false;
     looked_ = false;
+    exchanged_ = false;
     model_.forget_touched();
   }
 
@@ -229,7 +251,8 @@ class group_sums {
   double largest_norm_ = 0.0;  ///< of a microbatch that is let through, where some are rejected
   rejection_notes notes_;
   microbatch_entry next_;
-  bool looked_ = false;  ///< a gate has looked at a microbatch of the open group
+  bool looked_ = false;     ///< a gate has looked at a microbatch of the open group
+  bool exchanged_ = false;  ///< where sums are sharded: others' are in them
 };
 
 }  // namespace accrue

@@ -15,15 +15,6 @@
 
 namespace accrue {
 
-/// What an accumulator needs for other replicas: nothing where there are none; else see replica_side.hpp.
-template <class Exec, class Model, class Recipe, bool Alone>
-class replica_side;
-template <class Exec, class Model, class Recipe>
-class replica_side<Exec, Model, Recipe, true> {
- public:
-  replica_side(Exec const&, Model&) {}
-};
-
 /// Closes groups over replicas, see closing_over_replicas.hpp.
 template <class Exec, class Recipe, class Set>
 class closing_over_replicas;
@@ -47,6 +38,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
   using base::own_counts;
   using base::policies_;
   using base::rejects;
+  using base::replica_side_;
   using base::require_alive;
   using base::scale_;
   using base::scales;
@@ -71,8 +63,7 @@ class pipeline : public filling<Exec, Recipe, Set> {
   using base::held;
   using typename base::handle;
 
-  pipeline(Exec exec, Set set, Recipe const& policies)
-      : base(std::move(exec), std::move(set), policies), replica_side_(this->exec(), sums_.model()) {}
+  using base::base;
 
   handle update(Exec const& exec) {
     require_alive();
@@ -179,6 +170,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
   friend class closing_over_replicas;
   template <class, class, class>
   friend class replica_reports;
+  template <class, class, class>
+  friend class sharding;
 
   /// Makes the buffer the whole sum, and brings its norm to where the decision looks for it.
   void settle(Exec const& exec) {
@@ -297,8 +290,6 @@ class pipeline : public filling<Exec, Recipe, Set> {
       return done;
     }
   }
-
-  replica_side<Exec, typename base::sums_type::model_type, Recipe, alone> replica_side_;
 };
 
 }  // namespace accrue

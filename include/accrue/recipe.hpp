@@ -116,6 +116,12 @@ struct recipe_check {
                      !carries_v<typename asked::summation> && !asked::looks_first &&
                      !is_on_replica_v<typename asked::clip> && !std::is_same_v<typename asked::division, running>),
                 ACCRUE_SAY_OVERLAPPED);
+  static_assert(!shards_v<typename asked::replicas> ||
+                    (!arrives_reduced_v<typename asked::replicas> && !has_terms_v<typename asked::normalization> &&
+                     !carries_v<typename asked::summation> && !asked::looks_first &&
+                     !is_on_replica_v<typename asked::clip> && !std::is_same_v<typename asked::division, running> &&
+                     std::is_same_v<typename asked::holding, one_at_a_time>),
+                ACCRUE_SAY_SHARDED);
   static_assert(!is_on_replica_v<typename asked::clip> ||
                     (replica_transport<typename asked::replicas> && !has_terms_v<typename asked::normalization> &&
                      !asked::rejects && !carries_v<typename asked::summation>),

@@ -21,7 +21,8 @@ inline constexpr bool is_replica_v = false;
 template <class Exec, class Set, class... Policies>
 inline constexpr bool is_replica_v<accumulator<Exec, Set, Policies...>> =
     times_filled<slot::update, Policies...> > 0 &&
-    replica_transport<policy_for_t<slot::replicas, one_replica, Policies...>>;
+    replica_transport<policy_for_t<slot::replicas, one_replica, Policies...>> &&
+    !shards_v<policy_for_t<slot::replicas, one_replica, Policies...>>;  // those are one a process
 }  // namespace detail
 
 /// What `update_replicas` does with the stages of its accumulators.

@@ -80,6 +80,9 @@ class restart_state {
   explicit restart_state(stages_type& of) : stages_(of) { of.require_alive(); }
 
   void save(Exec const& exec, std::ostream& to, bool parameters) {
+    if (shards_v<typename Recipe::replicas_type> && stages_.sums_.exchanged())
+      throw error("accrue::save: a group that is sharded over replicas is open", "its sums are those of all of them",
+                  "save between groups");
     stages_.sums_.flush(exec, stages_.policies_.clip);
     static_cast<void>(stages_.book_.settled());
     detail::recipe_part fixed{fixed_policy_texts(stages_.policies_)};
@@ -183,6 +186,9 @@ class restart_state {
   void require_place(state_reader& in, microbatches held) const {
     detail::replica_place there;
     in.section("replicas", there);
+    if (shards_v<typename Recipe::replicas_type> && there != place())
+      refuse_state({"the file holds the part of ", there.text(), ", and this is ", place().text()},
+                   "go on with as many processes, each with its own file");
     if (held.value() > 0 && there != place())
       refuse_state({"the file was saved inside a group, by ", there.text(), ", and this is ", place().text()},
                    "go on with as many processes, each with its own file, or save between groups");

@@ -45,8 +45,8 @@ class term_sums : public group_sums<Exec, Recipe, Set> {
  public:
   using model_type = typename base::model_type;
 
-  term_sums(Exec const& exec, Set set, int state_words)
-      : base(exec, std::move(set), state_words, static_cast<int>(further)) {
+  term_sums(Exec const& exec, Set set, int state_words, shard const& /*terms are never sharded*/ = {})
+      : base(exec, std::move(set), state_words, {}, static_cast<int>(further)) {
     for (std::size_t t = 0; t < count; ++t) losses_.emplace_back(exec);
     if constexpr (apart) {
       std::int64_t number = 0;

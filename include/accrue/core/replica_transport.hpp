@@ -56,6 +56,22 @@ concept replica_transport = fills_slot<T, slot::replicas> && gradient_arrival<ty
   t.largest(exec, numbers, count);
 };
 
+/// A transport that can leave each member with a part of a sum, and bring the parts of all together. What all hold lies
+/// part by part in the order of the members, each of the same size:
+///
+///     sum_parts(exec, all, mine, count)    the sum of this member's part, `count` numbers, goes to `mine`
+///     gather_parts(exec, all, bytes)       this member's part, so many bytes, goes to all; in place
+///
+/// Both arrays lie in memory of `exec`, and what was launched on it comes before.
+template <class T>
+concept sharding_transport = replica_transport<T> &&
+    requires(T const t, Kokkos::DefaultExecutionSpace const exec, std::byte* bytes, float* floats, double* doubles,
+             std::int64_t count) {
+  t.sum_parts(exec, static_cast<float const*>(floats), floats, count);
+  t.sum_parts(exec, static_cast<double const*>(doubles), doubles, count);
+  t.gather_parts(exec, bytes, count);
+};
+
 /// Whether gradients arrive reduced over the replicas.
 template <class T>
 inline constexpr bool arrives_reduced_v = requires {
@@ -70,6 +86,11 @@ concept has_partners = requires(T const t) {
 template <class T>
 inline constexpr bool overlaps_v = requires {
   requires T::overlaps;
+};
+/// Whether each member keeps a part of the sums, and they go over with every microbatch.
+template <class T>
+inline constexpr bool shards_v = requires {
+  requires T::shards;
 };
 /// Whether all replicas are of this process, and close together.
 template <class T>

@@ -5,13 +5,16 @@
 #include <accrue/core/carried.hpp>
 #include <accrue/core/device_array.hpp>
 #include <accrue/core/scalar_id.hpp>
+#include <accrue/core/shard.hpp>
 #include <accrue/core/strided.hpp>
 #include <accrue/passes/chunk_table.hpp>
 #include <accrue/passes/device_table.hpp>
 #include <accrue/passes/launch.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace accrue {
@@ -41,6 +44,20 @@ struct block_plan {
   }
 };
 
+/// What of these chunks lies among the words of a buffer from `first` to before `last`.
+[[nodiscard]] inline std::vector<chunk> chunks_between(std::vector<chunk> const& chunks,
+                                                       std::vector<placement> const& placements, std::int64_t first,
+                                                       std::int64_t last) {
+  std::vector<chunk> inside;
+  for (chunk each : chunks) {
+    std::int64_t const begin = placements[static_cast<std::size_t>(each.view)].begin;
+    each.begin = std::max(each.begin, first - begin);
+    each.end = std::min(each.end, last - begin);
+    if (each.begin < each.end) inside.push_back(each);
+  }
+  return inside;
+}
+
 /// Where a pass finds what a summation carries beside the sums of a block: word after word, each laid out as the buffer
 /// is, part by part where that is complex.
 template <class Carry>
@@ -62,6 +79,8 @@ struct block {
   std::int64_t first_view = 0;   ///< number of its first view among all of the model
   std::int64_t first_chunk = 0;  ///< likewise
   std::int64_t words_apart = 0;  ///< elements of the buffer, of each word of state, of each set
+  std::int64_t words = 0;        ///< of all members, where each keeps a shard of them
+  std::int64_t first_word = 0;   ///< of this shard
   int state_words = 0;
   device_array<B, Exec> arena;        ///< the buffer, then the words of state, then the sets that are lent
   device_array<double, Exec> beside;  ///< what the summation carries; none where it carries nothing
@@ -70,6 +89,7 @@ struct block {
   device_table<share, Exec> shares;  ///< one for each thread of a host
   device_table<strided, Exec> parameters;
   device_table<placement, Exec> placements;
+  std::vector<chunk> whole;  ///< those of all members, where each keeps a shard
 
   [[nodiscard]] chunk_list list() const {
     return {chunks.data(), shares.data(), static_cast<std::int64_t>(chunks.size()),
@@ -104,12 +124,20 @@ struct block {
 
   /// Lays out the arena, and `carried` bytes beside each element of the buffer. Cost: allocates; the state begins at
   /// zero, the buffer needs no clearing.
-  void lay_out(Exec const& exec, block_plan plan, int words_of_state, int sets_lent, std::int64_t carried = 0) {
+  /// Of a `shard` of the words only what belongs to it; places in the arena are counted from its first word then.
+  void lay_out(Exec const& exec, block_plan plan, int words_of_state, int sets_lent, std::int64_t carried = 0,
+               shard const& of = {}) {
     state_words = words_of_state;
-    words_apart = plan.words;
+    words = plan.words;
+    words_apart = of.words_of_each(words, 64 / static_cast<std::int64_t>(sizeof(B)));
+    first_word = of.member * words_apart;
     arena = {exec, "accrue::buffer_and_state", static_cast<std::size_t>(words_apart * (1 + state_words + sets_lent))};
     if (carried > 0) beside = {exec, "accrue::carried_sums", static_cast<std::size_t>((words_apart * carried + 7) / 8)};
     std::vector<chunk> cut = cut_into_chunks(plan.sizes, interleaved_runs(plan.parameters));
+    if (of.members > 1) {
+      whole = std::exchange(cut, chunks_between(cut, plan.placements, first_word, first_word + words_apart));
+      for (placement& each : plan.placements) each.begin -= first_word;
+    }
     shares = {exec, "accrue::passes::shares", cut_into_shares(cut, runs_on_host_v<Exec> ? exec.concurrency() : 1)};
     chunks = {exec, "accrue::passes::chunks", std::move(cut)};
     parameters = {exec, "accrue::passes::parameters", std::move(plan.parameters)};
@@ -117,9 +145,16 @@ struct block {
   }
   /// The buffer's part of a view of `size` elements.
   [[nodiscard]] strided sum(std::size_t view) const { return word(0, view); }
-  /// The part of a view in a word of the arena, the buffer being the first.
+  /// The part of a view in a word of the arena, the buffer being the first. Of a shard there are only the elements that
+  /// belong to it, see `kept`.
   [[nodiscard]] strided word(std::int64_t number, std::size_t view) const {
     return run_of(arena.data() + number * words_apart + placements[view].begin, parameters[view].size, scalar_id<B>());
+  }
+  /// The elements of a view whose sums are kept here: all of them, but for a shard.
+  [[nodiscard]] chunk kept(std::size_t view) const {
+    std::int64_t const begin = placements[view].begin;
+    std::int64_t const first = std::clamp<std::int64_t>(-begin, 0, parameters[view].size);
+    return {first, std::clamp(words_apart - begin, first, parameters[view].size), static_cast<std::int32_t>(view)};
   }
 };
 

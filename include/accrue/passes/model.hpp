@@ -44,13 +44,17 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
  public:
   using set_type = parameter_set<std::index_sequence<Sizes...>, Items...>;
   using items_type = std::tuple<Items...>;
+  /// The writers of parameters of scalar `P`, see passes/writers.hpp.
+  template <class P>
+  using writers = writers_t<P, Items...>;
   using memory_space = typename Exec::memory_space;
 
   /// Cost: allocates the buffer, `state_words` words of optimizer state per element, as many sets of gradients as are
   /// lent, and the tables. Failure: `accrue::error` where parameters share storage.
-  /// Where a gate on the device rejects microbatches, it keeps the flags of what is touched.
-  model(Exec const& exec, set_type set, int state_words, int sets_lent = 0, bool gated = false)
-      : storage_(exec, std::move(set), state_words, sets_lent),
+  /// Where a gate on the device rejects microbatches, it keeps the flags of what is touched. Of a `shard` of the model
+  /// there are only its part of the sums and of the state.
+  model(Exec const& exec, set_type set, int state_words, int sets_lent = 0, bool gated = false, shard const& of = {})
+      : storage_(exec, std::move(set), state_words, sets_lent, of),
         tables_(exec, storage_.sums(), storage_.lent()),
         updates_of_view_(exec, "accrue::passes::updates_of_view", storage_.sums().size()),
         partials_(exec, "accrue::passes::partials", static_cast<std::size_t>(storage_.chunk_count())),
@@ -210,6 +214,18 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     if (only == nullptr) tables_.touch(count);
   }
 
+  /// For passes that are launched elsewhere: sends where the gradients of the first contribution lie that is held.
+  [[nodiscard]] strided const* held_gradients(Exec const& exec) {
+    tables_.upload(exec, 1);
+    return tables_.gradients(0);
+  }
+  /// Likewise how an update writes each parameter; null where all are written plainly.
+  [[nodiscard]] parameter_writing const* writing() const {
+    if constexpr (has_wrapped_items)
+      return writing_.data();
+    else
+      return nullptr;
+  }
   /// After the pass over the last of the pieces.
   void note_added(int count) { tables_.touch(count); }
 
@@ -271,7 +287,7 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
     storage_.for_each_block([&](auto& each) { gate.expected += each.list().template workers<Exec>(); });
     storage_.for_each_block([&]<class P, class B>(block<Exec, P, B>& each) {
       for_each_chunk(label, exec, each.list(),
-                     apply_chunk<P, B, Rules, Clip, Decide, writers_t<P, Items...>>{
+                     apply_chunk<P, B, Rules, Clip, Decide, writers<P>>{
                          each.chunks.data(), each.parameters.data(), sums_of_block(each), each.placements.data(),
                          touched_of(each), keep_of(each), updates_of_view_.data() + each.first_view, each.state(),
                          each.words_apart, rules, clip, decide, gate, writing_of(each)});
@@ -310,11 +326,9 @@ class model<Exec, Summation, parameter_set<std::index_sequence<Sizes...>, Items.
             partials_.data(), storage_.chunk_count(), wanted.total};
   }
   template <class Block>
-  [[nodiscard]] parameter_writing const* writing_of([[maybe_unused]] Block const& each) const {
-    if constexpr (has_wrapped_items)
-      return writing_.data() + each.first_view;
-    else
-      return nullptr;
+  [[nodiscard]] parameter_writing const* writing_of(Block const& each) const {
+    parameter_writing const* const all = writing();
+    return all == nullptr ? nullptr : all + each.first_view;
   }
   template <class P, class B>
   void measure_block_of_sums(std::string const& label, Exec const& exec, block<Exec, P, B>& each,

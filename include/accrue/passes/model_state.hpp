@@ -161,11 +161,17 @@ class model_state {
   [[nodiscard]] bool is_gated() const { return model_.gated_touch() != nullptr; }
   /// What a gate on the device says of each view.
   [[nodiscard]] strided gate_run() const { return run_of(model_.gated_touch(), size(), 0); }
+  /// What is kept here of a run over all elements of a view.
+  [[nodiscard]] strided kept(std::size_t view, strided const& all) const {
+    chunk const part = model_.storage().kept(view);
+    auto const before = static_cast<std::size_t>(part.begin) * detail::bytes_of_scalar(all.scalar);
+    return run_of(static_cast<unsigned char*>(all.data) + before, part.end - part.begin, all.scalar);
+  }
   [[nodiscard]] runs sums(std::vector<touch> const& touched) const {
     runs all;
     for (std::size_t v = 0; v < touched.size(); ++v)
       if (touched[v].is) {
-        all.push_back(sum(v));
+        all.push_back(kept(v, sum(v)));
         for (strided const& each : model_.storage().carried(v)) all.push_back(each);
       }
     return all;
@@ -173,7 +179,7 @@ class model_state {
   [[nodiscard]] runs rule_state() const {
     runs all;
     for (std::size_t v = 0; v < model_.directory().size(); ++v)
-      for (int word = 0; word < model_.state_words(); ++word) all.push_back(model_.storage().state(v, word));
+      for (int word = 0; word < model_.state_words(); ++word) all.push_back(kept(v, model_.storage().state(v, word)));
     return all;
   }
   [[nodiscard]] runs parameters_and_copies() const {

@@ -36,7 +36,7 @@ class model_storage<Exec, Summation, parameter_set<std::index_sequence<Sizes...>
   using set_type = parameter_set<std::index_sequence<Sizes...>, Items...>;
 
   /// Cost: allocates. Failure: `accrue::error` where parameters share storage.
-  model_storage(Exec const& exec, set_type set, int state_words, int sets_lent)
+  model_storage(Exec const& exec, set_type set, int state_words, int sets_lent, shard const& of = {})
       : set_(std::move(set)), lent_{sets_lent, 1 + state_words, {}} {
     std::array<block_plan, scalars::size> plans;
     std::size_t item_number = 0;
@@ -46,7 +46,7 @@ class model_storage<Exec, Summation, parameter_set<std::index_sequence<Sizes...>
     std::size_t b = 0;
     for_each_block([&](auto& each) {
       each.lay_out(exec, plans[b], state_words, sets_lent,
-                   carried_bytes<Summation, typename std::remove_cvref_t<decltype(each)>::buffer_scalar>);
+                   carried_bytes<Summation, typename std::remove_cvref_t<decltype(each)>::buffer_scalar>, of);
       each.first_view = static_cast<std::int64_t>(sums_.size());
       each.first_chunk = chunks_;
       directory_.number_block(b, sums_.size());
@@ -92,6 +92,18 @@ class model_storage<Exec, Summation, parameter_set<std::index_sequence<Sizes...>
     std::size_t b = 0;
     auto const look = [&](auto const& each) {
       if (b++ == entry.block) found = each.word(1 + word, entry.local);
+    };
+    std::apply([&](auto const&... each) { (look(each), ...); }, blocks_);
+    return found;
+  }
+
+  /// The elements of a view that this shard of the model keeps sums and state of.
+  [[nodiscard]] chunk kept(std::size_t view) const {
+    directory_entry const& entry = directory_[view];
+    chunk found{};
+    std::size_t b = 0;
+    auto const look = [&](auto const& each) {
+      if (b++ == entry.block) found = each.kept(entry.local);
     };
     std::apply([&](auto const&... each) { (look(each), ...); }, blocks_);
     return found;

@@ -22,6 +22,7 @@ namespace accrue {
 /// two small gathers among partners a group. Failure: as of the two. Example:
 /// `accrue::model_parallel{accrue::mpi_replicas<>(data_comm), accrue::mpi_replicas<>(tensor_comm)}`
 template <replica_transport Replicas, replica_transport Partners>
+  requires(!shards_v<Replicas> && !shards_v<Partners>)
 class model_parallel {
  public:
   using fills = slot::replicas;

@@ -160,10 +160,7 @@ class mpi_replicas {
   [[nodiscard]] int member() const { return group_->member(); }
 
   void gather(std::byte const* mine, std::size_t bytes, std::byte* all) const {
-    if (bytes > std::size_t{std::numeric_limits<int>::max()})
-      throw error("accrue::mpi_replicas: more than 2 GiB from one process in one gather", "MPI counts in int",
-                  "gather less at a time");
-    auto const count = static_cast<int>(bytes);
+    int const count = in_int(static_cast<std::int64_t>(bytes));
     group_->spend("MPI_Allgather", bytes,
                   [&] { return MPI_Allgather(mine, count, MPI_BYTE, all, count, MPI_BYTE, group_->comm()); });
   }
@@ -176,27 +173,59 @@ class mpi_replicas {
     reduce(exec, first, count, MPI_MAX);
   }
 
+  template <class Exec, class Real>
+  void sum_parts(Exec const& exec, Real const* all, Real* mine, std::int64_t count) const {
+    int const here = in_int(count);
+    auto const bytes = static_cast<std::size_t>(count * members()) * sizeof(Real);
+    within_reach(exec, const_cast<Real*>(all), count * members(), mine, count, [&](Real const* from, Real* to) {
+      group_->spend("MPI_Reduce_scatter_block", bytes, [&] {
+        return MPI_Reduce_scatter_block(from, to, here, detail::mpi_type<Real>(), MPI_SUM, group_->comm());
+      });
+    });
+  }
+  template <class Exec>
+  void gather_parts(Exec const& exec, std::byte* all, std::int64_t bytes) const {
+    int const here = in_int(bytes);
+    within_reach(exec, all, bytes * members(), all, bytes * members(), [&](std::byte const*, std::byte* to) {
+      group_->spend("MPI_Allgather", static_cast<std::size_t>(bytes), [&] {
+        return MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, to, here, MPI_BYTE, group_->comm());
+      });
+    });
+  }
+
   friend bool operator==(mpi_replicas const& a, mpi_replicas const& b) { return a.group_ == b.group_; }
 
  private:
   template <class Exec, class T>
   void reduce(Exec const& exec, T* first, std::int64_t count, MPI_Op op) const {
-    exec.fence("accrue::reduce: MPI reads the sums");
-    if (runs_on_host_v<Exec> || detail::mpi_reads_devices()) {
-      reduce_in_place(first, count, op);
-      return;
-    }
-    auto const bytes = static_cast<std::size_t>(count) * sizeof(T);
+    within_reach(exec, first, count, first, count, [&](T const*, T* here) { reduce_in_place(here, count, op); });
+  }
+  /// Calls `call(from, to)` with arrays that MPI reads: these, or copies on the host.
+  template <class Exec, class T, class Call>
+  void within_reach(Exec const& exec, T* from, std::int64_t sent, T* to, std::int64_t received, Call const& call) const {
+    exec.fence("accrue::reduce: MPI reads what was launched");
+    if (runs_on_host_v<Exec> || detail::mpi_reads_devices()) return call(from, to);
+    bool const in_place = from == to;
+    auto const bytes = static_cast<std::size_t>(in_place ? sent : sent + received) * sizeof(T);
     if (group_->on_host.size() < bytes) group_->on_host.resize(bytes);
     T* const here = reinterpret_cast<T*>(group_->on_host.data());
+    T* const result = in_place ? here : here + sent;
     using unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-    Kokkos::View<T*, Kokkos::HostSpace, unmanaged> const on_host(here, static_cast<std::size_t>(count));
-    Kokkos::View<T*, typename Exec::memory_space, unmanaged> const on_device(first, static_cast<std::size_t>(count));
-    Kokkos::deep_copy(exec, on_host, on_device);
+    using on_host = Kokkos::View<T*, Kokkos::HostSpace, unmanaged>;
+    using on_device = Kokkos::View<T*, typename Exec::memory_space, unmanaged>;
+    Kokkos::deep_copy(exec, on_host(here, static_cast<std::size_t>(sent)),
+                      on_device(from, static_cast<std::size_t>(sent)));
     exec.fence("accrue::reduce: the sums are on the host");
-    reduce_in_place(here, count, op);
-    Kokkos::deep_copy(exec, on_device, on_host);
+    call(here, result);
+    Kokkos::deep_copy(exec, on_device(to, static_cast<std::size_t>(received)),
+                      on_host(result, static_cast<std::size_t>(received)));
     exec.fence("accrue::reduce: the sums are on the device");
+  }
+  [[nodiscard]] static int in_int(std::int64_t count) {
+    if (count > std::int64_t{std::numeric_limits<int>::max()})
+      throw error("accrue::mpi_replicas: more than 2 GiB from one process in one call", "MPI counts in int",
+                  "send less at a time");
+    return static_cast<int>(count);
   }
   /// In as many calls as the int in which MPI counts asks for.
   template <class T>
@@ -213,7 +242,7 @@ class mpi_replicas {
   std::shared_ptr<detail::mpi_group> group_;
 };
 
-static_assert(replicas_policy<mpi_replicas<>>);
+static_assert(replicas_policy<mpi_replicas<>> && sharding_transport<mpi_replicas<>>);
 
 }  // namespace accrue
 #endif

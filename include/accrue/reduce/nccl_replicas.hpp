@@ -86,6 +86,21 @@ class nccl_replicas {
     reduce(exec, first, count, ncclMax);
   }
 
+  template <class Exec, class Real>
+  void sum_parts(Exec const& exec, Real const* all, Real* mine, std::int64_t count) const {
+    detail::require_nccl(ncclReduceScatter(all, mine, static_cast<std::size_t>(count), detail::nccl_type<Real>(),
+                                           ncclSum, comm_, stream_of(exec)),
+                         "ncclReduceScatter");
+    exec.fence("accrue::reduce: the sum is there");
+  }
+  template <class Exec>
+  void gather_parts(Exec const& exec, std::byte* all, std::int64_t bytes) const {
+    detail::require_nccl(ncclAllGather(all + bytes * member_, all, static_cast<std::size_t>(bytes), ncclUint8, comm_,
+                                       stream_of(exec)),
+                         "ncclAllGather");
+    exec.fence("accrue::reduce: all parts are there");
+  }
+
   friend bool operator==(nccl_replicas const& a, nccl_replicas const& b) { return a.comm_ == b.comm_; }
 
  private:

@@ -21,6 +21,7 @@ namespace accrue {
 /// neither named terms, nor `running`, nor a clip or a look at each microbatch; with MPI at least
 /// MPI_THREAD_SERIALIZED. Example: `accrue::overlapped{accrue::mpi_replicas<>()}`
 template <replica_transport Transport>
+  requires(!shards_v<Transport>)
 class overlapped {
  public:
   using fills = slot::replicas;

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_REDUCE_SHARDED_HPP
+#define ACCRUE_REDUCE_SHARDED_HPP
+
+#include <accrue/core/replica_transport.hpp>
+#include <accrue/core/slots.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace accrue {
+
+/// Each of D members keeps a D-th of the buffer and of the optimizer's state, and makes a D-th of the update: every
+/// microbatch is summed over the members into the part of each, and parameters are gathered after the update. What
+/// others call ZeRO stage 2 (Rajbhandari et al. 2020).
+///
+/// Order: one replica a process, and every one calls `accumulate` for its microbatches and `update` or `end_of_data`
+/// for each group, in any numbers: who closes early goes on adding nothing until all close. A call of `accumulate`
+/// waits for the others. Guarantee: the parameters are equal bit by bit on all members; those of the mode without it
+/// within rounding, for sums are formed in another order. Cost: per microbatch one gather of 72 bytes and the sum of
+/// all gradients, of which each gets its part; per group a gather of 512 bytes, two small ones, and one of the
+/// parameters. Memory: the buffer and state over D, and pieces of 4 MiB. Failure: `accrue::error` where replicas do not
+/// agree, at the first microbatch at which they do not. Needs `widened` sums, whole gradients that arrive local, and
+/// neither named terms, nor `running`, `gather`, a clip or a look at each microbatch or replica, nor a rule on the host;
+/// a state file is read by the same member of as many. Example: `accrue::sharded{accrue::mpi_replicas<>()}`
+template <sharding_transport Transport>
+class sharded {
+ public:
+  using fills = slot::replicas;
+  using arrival = typename Transport::arrival;
+  static constexpr std::string_view name = "sharded";
+  static constexpr bool alone = false;
+  static constexpr bool shards = true;
+
+  explicit sharded(Transport transport) : transport_(std::move(transport)) {}
+
+  template <class Visit>
+  void settings(Visit&& visit) const {
+    visit("transport", transport_);
+  }
+
+  [[nodiscard]] int members() const { return transport_.members(); }
+  [[nodiscard]] int member() const { return transport_.member(); }
+  void gather(std::byte const* mine, std::size_t bytes, std::byte* all) const { transport_.gather(mine, bytes, all); }
+  template <class Exec, class Real>
+  void sum(Exec const& exec, Real* first, std::int64_t count) const {
+    transport_.sum(exec, first, count);
+  }
+  template <class Exec>
+  void largest(Exec const& exec, std::uint8_t* first, std::int64_t count) const {
+    transport_.largest(exec, first, count);
+  }
+  template <class Exec, class Real>
+  void sum_parts(Exec const& exec, Real const* all, Real* mine, std::int64_t count) const {
+    transport_.sum_parts(exec, all, mine, count);
+  }
+  template <class Exec>
+  void gather_parts(Exec const& exec, std::byte* all, std::int64_t bytes) const {
+    transport_.gather_parts(exec, all, bytes);
+  }
+
+  friend bool operator==(sharded const&, sharded const&) = default;
+
+ private:
+  Transport transport_;
+};
+
+}  // namespace accrue
+#endif

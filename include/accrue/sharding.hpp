@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_SHARDING_HPP
+#define ACCRUE_SHARDING_HPP
+
+#include <accrue/core/replica_report.hpp>
+#include <accrue/pipeline.hpp>
+#include <accrue/replica_side.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace accrue {
+
+/// What a member of `sharded` replicas says before a microbatch goes over.
+struct shard_call {
+  replica_agreement agrees;
+  bool brings = false;  ///< a microbatch; else it is closing its group
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(agrees, brings);
+  }
+};
+
+/// Adds microbatches to sums that are sharded over replicas: one of each member at a time, until all close the group.
+template <class Exec, class Recipe, class Set>
+class sharding {
+  using stages = filling<Exec, Recipe, Set>;
+
+ public:
+  /// Adds the microbatch that was checked last with those that the others bring; nothing of one that is `ignored`.
+  ///
+  /// Failure: `accrue::error` on every member where one does not agree, with nothing changed; of the transport, with
+  /// the group discarded.
+  template <class Contribution>
+  static void add(stages& group, Exec const& exec, Contribution const&, microbatch_weight const& by, bool ignored) {
+    require_agreement(group, true);
+    exchange_or_discard(group, exec, [&](auto& exchange, auto const& transport) {
+      if (ignored)
+        group.sums_.take_of_others(exec, exchange, transport);
+      else
+        group.sums_.template take_with_others<Contribution>(exec, exchange, transport, by);
+    });
+  }
+  /// Takes part in the microbatches of others until all of them close.
+  static void finish(stages& group, Exec const& exec) {
+    group.require_alive();
+    while (require_agreement(group, false))
+      exchange_or_discard(group, exec, [&](auto& exchange, auto const& transport) {
+        group.sums_.take_of_others(exec, exchange, transport);
+      });
+  }
+
+ private:
+  template <class Exchange>
+  static void exchange_or_discard(stages& group, Exec const& exec, Exchange const& exchange) {
+    try {
+      exchange(group.replica_side_.exchange(), group.policies_.replicas);
+    } catch (...) {  // the sums are no longer those of all
+      static_cast<void>(group.close_known(exec, outcome::discarded));
+      throw;
+    }
+  }
+  /// Whether some member brings a microbatch.
+  static bool require_agreement(stages& group, bool brings) {
+    auto& side = group.replica_side_;
+    shard_call const mine{{side.recipe(group.policies_), side.shapes(),
+                           static_cast<std::int64_t>(group.directory().size()),
+                           group.book_.totals().groups_over_replicas() + 1, 1.0},
+                          brings};
+    std::vector<shard_call> const all = gathered(group.policies_.replicas, mine);
+    bool any = false;
+    for (std::size_t m = 0; m < all.size(); ++m) {
+      std::string const difference = all[m].agrees.difference(all.front().agrees);
+      if (!difference.empty())
+        throw error(joined({"accrue: replica ", std::to_string(m), " ", difference}),
+                    "their sums would not be those of one group",
+                    "construct all replicas alike, and close the same groups on each");
+      any = any || all[m].brings;
+    }
+    return any;
+  }
+};
+
+}  // namespace accrue
+#endif
