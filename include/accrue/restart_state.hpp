@@ -123,6 +123,7 @@ class restart_state {
     check_parameters(in, parameters);
     detail::recipe_part fixed{fixed_policy_texts(stages_.policies_)};
     in.section("recipe", fixed);
+    if constexpr (shards_v<typename Recipe::replicas_type>) require_place(in, microbatches{0});
     model_part model(stages_.sums_.model());
     model.check(in, parameters);
     std::vector<model_part> terms;

@@ -19,13 +19,20 @@ extern "C" {
 int MPI_Allgather(void const* from, int count, MPI_Datatype type, void* to, int each, MPI_Datatype other,
                   MPI_Comm comm) {
   ++counted.gathers;
-  counted.gathered_bytes += bytes_of(count, type);
+  counted.gathered_bytes += from == MPI_IN_PLACE ? bytes_of(each, other) : bytes_of(count, type);
   return PMPI_Allgather(from, count, type, to, each, other, comm);
 }
 int MPI_Allreduce(void const* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   ++counted.sums;
   counted.summed_bytes += bytes_of(count, type);
   return PMPI_Allreduce(from, to, count, type, op, comm);
+}
+int MPI_Reduce_scatter_block(void const* from, void* to, int each, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  int members = 0;
+  PMPI_Comm_size(comm, &members);
+  ++counted.sums_to_owners;
+  counted.summed_bytes += members * bytes_of(each, type);
+  return PMPI_Reduce_scatter_block(from, to, each, type, op, comm);
 }
 int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   ++counted.others;

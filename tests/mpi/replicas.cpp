@@ -10,7 +10,9 @@
 #include <accrue/restart.hpp>
 
 #include "mpi/counted_calls.hpp"
+#include "mpi/processes.hpp"
 #include "support/host.hpp"
+#include "support/message.hpp"
 
 #include <doctest/doctest.h>
 #include <mpi.h>
@@ -34,18 +36,9 @@ using accrue::outcome;
 using accrue::sum_gradient;
 using accrue::tokens;
 using array = Kokkos::View<double*>;
+using support::contains;
+using support::message_of;
 using support::values;
-
-int member() {
-  int number = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &number);
-  return number;
-}
-int members() {
-  int count = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &count);
-  return count;
-}
 
 array vector_of(std::vector<double> const& elements) { return support::make_view<double>(elements); }
 
@@ -54,29 +47,6 @@ auto make_replica(array const& theta, Policies const&... policies) {
   return accrue::accumulator(accrue::parameters(theta), policies..., mpi_replicas<>(),
                              accrue::sgd{.learning_rate = 1.0});
 }
-
-/// Whether all processes hold the same bits.
-template <class T>
-bool same_everywhere(std::vector<T> const& mine) {
-  std::vector<T> first = mine;
-  PMPI_Bcast(first.data(), static_cast<int>(first.size() * sizeof(T)), MPI_BYTE, 0, MPI_COMM_WORLD);
-  int same = std::memcmp(first.data(), mine.data(), mine.size() * sizeof(T)) == 0 ? 1 : 0;
-  int all = 0;
-  PMPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  return all == 1;
-}
-
-template <class Call>
-std::string message_of(Call const& call) {
-  try {
-    call();
-  } catch (accrue::error const& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-bool contains(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

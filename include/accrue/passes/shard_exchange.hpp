@@ -53,14 +53,14 @@ class shard_exchange {
   template <class Contribution, class Transport, class WeighFor>
   void add(Transport const& transport, Exec const& exec, Model& model, WeighFor const& weigh_for, bool first) {
     strided const* const gradients = model.held_gradients(exec);
-    add_staged(transport, exec, model, first, [&]<class Block>(Block const& each, rounds_of<Block> const& round) {
+    add_staged(transport, exec, model, first, [&]<class Block>(Block const& each, rounds_of<Block> const& here) {
       using B = typename Block::buffer_scalar;
       using found = gradient_scalars<typename Block::parameter_scalar, set_type, Contribution>;
       using weigh_type = decltype(weigh_for(std::type_identity<B>{}, 0));
       bool takes_absent = true;
       found::for_each([&]<class G>(std::type_identity<G>) {
-        for_each_chunk("accrue::reduce::stage", exec, round.list,
-                       stage_gradients<G, B, weigh_type>{round.chunks, gradients + each.first_view, scalar_id<G>(),
+        for_each_chunk("accrue::reduce::stage", exec, here.list,
+                       stage_gradients<G, B, weigh_type>{here.chunks, gradients + each.first_view, scalar_id<G>(),
                                                          std::exchange(takes_absent, false), staged<B>(),
                                                          weigh_for(std::type_identity<B>{}, 0)});
       });
@@ -76,16 +76,16 @@ class shard_exchange {
   /// Brings the parameters of each shard to all members, and what is written beside them.
   template <class Transport>
   void gather_parameters(Transport const& transport, Exec const& exec, Model& model) {
-    for_each_round(model, [&]<class Block>(Block& each, rounds_of<Block> const& round) {
+    for_each_round(model, [&]<class Block>(Block& each, rounds_of<Block> const& here) {
       using P = typename Block::parameter_scalar;
       using writers = typename Model::template writers<P>;
-      for_each_chunk("accrue::reduce::stage_parameters", exec, round.list,
-                     stage_parameters<P>{round.chunks, each.parameters.data(), own_.member, staged<P>()});
+      for_each_chunk("accrue::reduce::stage_parameters", exec, here.list,
+                     stage_parameters<P>{here.chunks, each.parameters.data(), own_.member, staged<P>()});
       transport.gather_parts(exec, reinterpret_cast<std::byte*>(staged_.data()),
-                             round.words * static_cast<std::int64_t>(sizeof(P)));
+                             here.words * static_cast<std::int64_t>(sizeof(P)));
       parameter_writing const* const writing = model.writing();
-      for_each_chunk("accrue::reduce::take_parameters", exec, round.list,
-                     take_parameters<P, writers>{round.chunks, each.parameters.data(), own_.member, staged<P>(),
+      for_each_chunk("accrue::reduce::take_parameters", exec, here.list,
+                     take_parameters<P, writers>{here.chunks, each.parameters.data(), own_.member, staged<P>(),
                                                  writing == nullptr ? nullptr : writing + each.first_view});
     });
   }
@@ -126,18 +126,18 @@ class shard_exchange {
   /// `stage(block, round)` lays out what this member adds, and says whether there is anything.
   template <class Transport, class Stage>
   void add_staged(Transport const& transport, Exec const& exec, Model& model, bool first, Stage const& stage) {
-    for_each_round(model, [&]<class Block>(Block& each, rounds_of<Block> const& round) {
+    for_each_round(model, [&]<class Block>(Block& each, rounds_of<Block> const& here) {
       using B = typename Block::buffer_scalar;
       using real = real_t<B>;
       using range = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-      std::int64_t const numbers = round.words * parts<Block>;
-      if (!stage(each, round))
+      std::int64_t const numbers = here.words * parts<Block>;
+      if (!stage(each, here))
         Kokkos::parallel_for("accrue::reduce::stage_nothing", range(exec, 0, numbers * own_.members),
                              clear_words<real>{staged<real>()});
       real* const mine = reinterpret_cast<real*>(received_.data());
       transport.sum_parts(exec, static_cast<real const*>(staged<real>()), mine, numbers);
       Kokkos::parallel_for("accrue::reduce::add_part", range(exec, 0, numbers),
-                           add_received<real>{reinterpret_cast<real*>(each.arena.data() + round.first), mine, first});
+                           add_received<real>{reinterpret_cast<real*>(each.arena.data() + here.first), mine, first});
     });
   }
 

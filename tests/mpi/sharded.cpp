@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums, state and update in shards: each test is run by 1, 2, 3 and 4 processes.
+#include <accrue/accrue.hpp>
+#include <accrue/reduce/mpi_replicas.hpp>
+#include <accrue/reduce/sharded.hpp>
+#include <accrue/replicas.hpp>
+#include <accrue/restart.hpp>
+
+#include "mpi/counted_calls.hpp"
+#include "mpi/processes.hpp"
+#include "support/host.hpp"
+#include "support/message.hpp"
+
+#include <doctest/doctest.h>
+#include <mpi.h>
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using accrue::mean_gradient;
+using accrue::mpi_replicas;
+using accrue::outcome;
+using accrue::sharded;
+using accrue::tokens;
+using support::contains;
+using support::message_of;
+using support::values;
+
+/// A model whose views lie in memory in every way: columns first, apart, none at all, in 16 bits, and more than one
+/// round of the exchange of a shard.
+struct model {
+  Kokkos::View<float**, Kokkos::LayoutLeft> columns{"columns", 5, 7};
+  Kokkos::View<double* [3], Kokkos::LayoutRight> wide { "wide", 11 };
+  Kokkos::View<double*, Kokkos::LayoutStride> apart = Kokkos::subview(wide, Kokkos::ALL, 1);
+  Kokkos::View<float*> none{"none", 0};
+  Kokkos::View<float> scalar{"scalar"};
+  Kokkos::View<float*> large{"large", 20011};
+  Kokkos::View<accrue::bfloat16*> copy{"copy", 20011};
+};
+auto parameters_of(model const& m) {
+  return accrue::parameters(m.columns, m.apart, m.none, m.scalar, accrue::master_weights{m.large, m.copy});
+}
+void fill_at_random(model const& m, std::mt19937_64& random) {
+  auto const fill = [&random](auto const& view) {
+    auto numbers = values(view);
+    for (auto& each : numbers) each = static_cast<float>(static_cast<int>(random() % 2001) - 1000) / 256.0f;
+    support::fill(view, numbers);
+  };
+  fill(m.columns), fill(m.apart), fill(m.scalar), fill(m.large);
+}
+template <class T>
+double distance(std::vector<T> const& a, std::vector<T> const& b) {
+  double most = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  return most;
+}
+double distance(model const& a, model const& b) {
+  return std::max({distance(values(a.columns), values(b.columns)), distance(values(a.apart), values(b.apart)),
+                   distance(values(a.scalar), values(b.scalar)), distance(values(a.large), values(b.large))});
+}
+bool all_same_everywhere(model const& m) {
+  bool const columns = same_everywhere(values(m.columns)), apart = same_everywhere(values(m.apart));
+  bool const scalar = same_everywhere(values(m.scalar)), large = same_everywhere(values(m.large));
+  return same_everywhere(values(m.copy)) && columns && apart && scalar && large;
+}
+
+using vector = Kokkos::View<float*>;
+vector vector_of(std::vector<float> const& elements) { return support::make_view<float>(elements); }
+
+}  // namespace
+
+TEST_CASE("sharded: the update is that of one process that sees all microbatches") {
+  std::mt19937_64 common(17);
+  model const mine, reference, gradient;
+  auto const policies = [](auto const& m, auto const&... more) {
+    return accrue::accumulator(parameters_of(m), accrue::per_token{}, accrue::clip_by_global_norm{.max_norm = 0.5},
+                               accrue::adamw{.learning_rate = 0.25, .weight_decay = 0.125}, more...);
+  };
+  auto group = policies(mine, sharded{mpi_replicas<>()});
+  auto alone = policies(reference);
+  for (int g = 0; g < 4; ++g) {
+    for (int turn = 0; turn < 3; ++turn)
+      for (int who = 0; who < members(); ++who) {
+        fill_at_random(gradient, common);  // the same on all, so that one process can repeat it
+        auto const count = tokens{static_cast<std::int64_t>(common() % 40)};
+        bool const has_scalar = common() % 2 == 0, comes = common() % 4 != 0;
+        if (!comes) continue;
+        auto const hand_over = [&](auto& to) {
+          if (has_scalar)
+            to.accumulate(mean_gradient{gradient.columns, gradient.apart, gradient.none, gradient.scalar,
+                                        gradient.large},
+                          count);
+          else
+            to.accumulate(mean_gradient{gradient.columns, gradient.apart, gradient.none, accrue::no_gradient,
+                                        gradient.large},
+                          count);
+        };
+        hand_over(alone);
+        if (who == member()) hand_over(group);
+      }
+    auto const expected = alone.update();
+    auto const found = group.update();
+    REQUIRE(found.result() == expected.result());
+    CHECK(distance(mine, reference) < 1e-5);
+    CHECK(distance(values(mine.copy), values(reference.copy)) < 0.01);
+    CHECK(all_same_everywhere(mine));
+    auto const& record = group.ledger().records().back();
+    CHECK(record.weight == alone.ledger().records().back().weight);
+    CHECK(record.norm == doctest::Approx(alone.ledger().records().back().norm).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("sharded: who has fewer microbatches, or none, goes on taking part") {
+  vector const theta("theta", 3);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::keep_last{},
+                            sharded{mpi_replicas<>()}, accrue::sgd{.learning_rate = 1.0});
+  for (int m = 0; m < member(); ++m)  // process d has d of them, the first one none
+    group.accumulate(mean_gradient{vector_of({1.0f, 2.0f, static_cast<float>(member())})}, accrue::samples{2});
+  auto const done = group.end_of_data();
+  if (members() == 1) {
+    CHECK(done == outcome::empty);
+    return;
+  }
+  CHECK(done == outcome::applied);
+  float microbatches = 0.0f, sum = 0.0f;
+  for (int d = 1; d < members(); ++d)
+    microbatches += static_cast<float>(d), sum += static_cast<float>(d) * static_cast<float>(d);
+  auto const moved = values(theta);
+  CHECK(moved[0] == -1.0f);
+  CHECK(moved[1] == -2.0f);
+  CHECK(moved[2] == doctest::Approx(-sum / microbatches).epsilon(1e-6));
+  CHECK(group.ledger().records().back().counts.samples.value() == static_cast<std::int64_t>(2.0f * microbatches));
+}
+
+TEST_CASE("sharded: a NaN on one process skips on all, with its state and scale; the next group is whole again") {
+  vector const theta("theta", 40);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, sharded{mpi_replicas<>()},
+                            accrue::dynamic_scale{.initial = 1024.0}, accrue::momentum{.learning_rate = 1.0});
+  std::vector<float> numbers(40, 1024.0f);
+  bool const last = member() == members() - 1;
+  if (last) numbers[39] = std::numeric_limits<float>::quiet_NaN();
+  group.accumulate(mean_gradient{vector_of(numbers)}, accrue::samples{1});
+  CHECK(group.update() == outcome::skipped_non_finite);
+  CHECK(group.loss_scale().value() == 512.0f);
+  CHECK(values(theta) == std::vector<float>(40, 0.0f));
+  group.accumulate(mean_gradient{vector_of(std::vector<float>(40, 512.0f))}, accrue::samples{1});
+  CHECK(group.update() == outcome::applied);
+  CHECK(values(theta) == std::vector<float>(40, -1.0f));
+}
+
+TEST_CASE("sharded: a veto of one is a veto of all") {
+  vector const theta("theta", 5);
+  accrue::accumulator group(
+      accrue::parameters(theta), accrue::per_sample{},
+      accrue::veto_on_host([](accrue::group_finding const&) { return member() == members() - 1; }),
+      sharded{mpi_replicas<>()}, accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(mean_gradient{vector_of({1, 2, 3, 4, 5})}, accrue::samples{1});
+  CHECK(group.update() == outcome::vetoed);
+  CHECK(values(theta) == std::vector<float>(5, 0.0f));
+}
+
+TEST_CASE("sharded: messages and bytes are those of the model") {
+  constexpr int elements = 3000000;
+  vector const theta("theta", elements), gradient("gradient", elements);
+  mpi_replicas<> const replicas;
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, sharded{replicas}, accrue::sgd{});
+  counted = {};
+  group.accumulate(mean_gradient{gradient}, tokens{5});
+  CHECK(counted.gathers == 1);
+  CHECK(counted.sums_to_owners == 3);  // 12 MB in rounds of 4 MiB
+  CHECK(counted.sums + counted.others == 0);
+  CHECK(static_cast<double>(counted.summed_bytes) == doctest::Approx(4.0 * elements).epsilon(0.001));
+  CHECK(counted.gathered_bytes < 100);
+  counted = {};
+  group.update();
+  CHECK(counted.gathers == 4 + 3);  // who closes, what is held, the norm, the decision, and the parameters in rounds
+  CHECK(counted.sums + counted.sums_to_owners + counted.others == 0);
+  double const parameters = 4.0 * elements / members();
+  CHECK(static_cast<double>(counted.gathered_bytes) == doctest::Approx(parameters + 700).epsilon(0.01));
+  CHECK(replicas.spent().calls == 1 + 3 + 4 + 3);
+}
+
+namespace {
+std::int64_t allocated = 0;
+}
+TEST_CASE("sharded: buffer and state take a D-th of their memory") {
+  constexpr std::int64_t elements = 1 << 20;
+  vector const theta("theta", elements);
+  allocated = 0;
+  auto const before = Kokkos::Tools::Experimental::get_callbacks();
+  Kokkos::Tools::Experimental::set_allocate_data_callback(
+      [](Kokkos::Tools::SpaceHandle, char const* label, void const*, std::uint64_t bytes) {
+        if (std::string(label).find("accrue::buffer_and_state") == 0) allocated += static_cast<std::int64_t>(bytes);
+      });
+  accrue::accumulator const group(accrue::parameters(theta), accrue::per_sample{}, sharded{mpi_replicas<>()},
+                                  accrue::adam{});
+  Kokkos::Tools::Experimental::set_callbacks(before);
+  double const whole = 4.0 * 3 * static_cast<double>(elements);  // sums and two words of state
+  CHECK(static_cast<double>(allocated) == doctest::Approx(whole / members()).epsilon(0.001));
+}
+
+TEST_CASE("sharded: whoever does not agree is named on every process, before anything is summed") {
+  if (members() == 1) return;
+  bool const last = member() == members() - 1;
+  vector const theta("theta", last ? 4 : 3);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, sharded{mpi_replicas<>()}, accrue::sgd{});
+  vector const gradient("gradient", last ? 4 : 3);
+  auto const message = message_of([&] { group.accumulate(mean_gradient{gradient}, accrue::samples{1}); });
+  CHECK(contains(message, "replica " + std::to_string(members() - 1) + " has parameters of other shapes"));
+  CHECK(group.held() == accrue::microbatches{0});
+}
+
+TEST_CASE("sharded: a state is read by the same member, between groups") {
+  vector const theta("theta", 30);
+  auto const make = [](vector const& of) {
+    return accrue::accumulator(accrue::parameters(of), accrue::per_sample{}, sharded{mpi_replicas<>()},
+                               accrue::adam{.learning_rate = 0.125});
+  };
+  std::mt19937_64 random(5);
+  auto const one_group = [&](auto& to) {
+    std::vector<float> numbers(30);
+    for (float& each : numbers) each = static_cast<float>(random() % 64) - 31.5f;
+    to.accumulate(mean_gradient{vector_of(numbers)}, accrue::samples{1});
+    return to.update().result();
+  };
+  auto group = make(theta);
+  one_group(group);
+  std::stringstream file;
+  accrue::save(group, file);
+  auto const after = random;
+  one_group(group);
+
+  vector const other("other", 30);
+  auto resumed = make(other);
+  accrue::load(resumed, file);
+  random = after;
+  one_group(resumed);
+  CHECK(values(other) == values(theta));
+
+  resumed.accumulate(mean_gradient{theta}, accrue::samples{1});
+  CHECK(contains(message_of([&] { accrue::save(resumed, file); }), "save between groups"));
+  CHECK(contains(message_of([&] { resumed.discard(); }), "its sums are those of all"));
+  resumed.update();
+
+  MPI_Comm alone = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, member(), 0, &alone);
+  if (members() > 1) {
+    vector const third("third", 30);
+    accrue::accumulator one(accrue::parameters(third), accrue::per_sample{}, sharded{mpi_replicas<>(alone)},
+                            accrue::adam{.learning_rate = 0.125});
+    file.clear(), file.seekg(0);
+    CHECK(contains(message_of([&] { accrue::load(one, file); }),
+                   "the part of process " + std::to_string(member()) + " of " + std::to_string(members())));
+  }
+  MPI_Comm_free(&alone);
+}
