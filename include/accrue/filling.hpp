@@ -207,7 +207,8 @@ class filling {
     require_alive();
     if (shards && sums_.exchanged())
       throw error("accrue::accumulator: discard() came inside a group that is sharded over replicas",
-                  "its sums are those of all of them", "close it with update(), with a veto if it is to change nothing");
+                  "its sums are those of all of them",
+                  "close it with update(), with a veto if it is to change nothing");
     if (held().value() > 0) close_known(exec_, outcome::discarded);
   }
 

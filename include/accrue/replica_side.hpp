@@ -29,15 +29,13 @@ class replica_side<Exec, Model, Recipe, false> {
   };
 
  public:
-  using exchange_type =
-      std::conditional_t<arrives_reduced_v<replicas>, no_exchange,
-                         std::conditional_t<shards_v<replicas>, shard_exchange<Exec, Model>,
-                                            sum_exchange<Exec, summation, Model>>>;
+  using exchange_type = std::conditional_t<
+      arrives_reduced_v<replicas>, no_exchange,
+      std::conditional_t<shards_v<replicas>, shard_exchange<Exec, Model>, sum_exchange<Exec, summation, Model>>>;
 
   replica_side(Exec const& exec, Model& model, replicas const& others)
       : exchange_(exchange_for(exec, model, others)), shapes_(sum_of(shape_texts(model))) {
-    if constexpr (has_partners<replicas>)
-      counted_ = {exec, "accrue::reduce::counted", model.directory().size()};
+    if constexpr (has_partners<replicas>) counted_ = {exec, "accrue::reduce::counted", model.directory().size()};
     if constexpr (overlaps_v<replicas>) {
       std::vector<std::uint8_t> const all(model.directory().size(), 1);
       counted_ = {exec, "accrue::reduce::counted", all.size()};

@@ -5,11 +5,14 @@
 #include <accrue/interop/mdspan.hpp>
 #include <accrue/interop/pointer.hpp>
 #include <accrue/reduce/in_process_replicas.hpp>
+#include <accrue/reduce/sharded.hpp>
 #include <accrue/replicas.hpp>
 #include <accrue/restart.hpp>
 #if __has_include(<nccl.h>) && defined(__CUDACC__)
 #include <accrue/reduce/nccl_replicas.hpp>
 #endif
+
+#include "../support/lone_transport.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <iostream>
@@ -88,6 +91,11 @@ template <class Group>
 void update_all(exec const& instance, Group& group, mixed const& m) {
   group.accumulate(instance, accrue::mean_gradient{m.a, m.f}, accrue::tokens{512});
   accrue::update_replicas(group);
+}
+void shards(exec const& instance, mixed const& m) {
+  accrue::accumulator group(instance, accrue::parameters(m.a, m.b, m.c, m.d, m.e, m.f), accrue::per_token{},
+                            accrue::keep_last{}, accrue::sharded{support::lone_transport{}}, accrue::adamw{});
+  run(group, instance, m, m.a, m.b, m.c, m.d, m.e, m.f);
 }
 void replicas(exec const& instance, mixed const& m) {
   auto const all = accrue::parameters(m.a, accrue::stochastic_rounding{m.f});

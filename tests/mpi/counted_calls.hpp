@@ -9,7 +9,7 @@ struct counted_calls {
   std::int64_t gathers = 0;
   std::int64_t sums = 0;
   std::int64_t sums_to_owners = 0;  ///< of which each process gets a part
-  std::int64_t others = 0;  ///< point to point, broadcasts, barriers
+  std::int64_t others = 0;          ///< point to point, broadcasts, barriers
   std::int64_t gathered_bytes = 0;
   std::int64_t summed_bytes = 0;
 };

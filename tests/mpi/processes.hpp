@@ -17,7 +17,8 @@ inline int members() {
   return count;
 }
 
-/// Whether all processes hold the same bits. Past the profiling interface, so that tests count the library's calls only.
+/// Whether all processes hold the same bits. Past the profiling interface, so that tests count the library's calls
+/// only.
 template <class T>
 bool same_everywhere(std::vector<T> const& mine) {
   std::vector<T> first = mine;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A transport of a user needs no more than the concept says.
 #include <accrue/accrue.hpp>
+#include <accrue/reduce/sharded.hpp>
 #include <accrue/replicas.hpp>
 
 #include "support/host.hpp"
+#include "support/lone_transport.hpp"
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
@@ -62,4 +64,37 @@ TEST_CASE_TEMPLATE("replicas: a transport of a user's own is enough for a group"
   group.accumulate(accrue::sum_gradient{gradient}, accrue::tokens{2});
   CHECK(group.end_of_data() == accrue::outcome::applied);
   CHECK(support::values(theta) == std::vector<float>(3, -6.0f));
+}
+
+TEST_CASE("replicas: a transport whose members keep shards needs two functions more") {
+  Kokkos::View<float**, Kokkos::LayoutLeft> const theta("theta", 3, 2), gradient("gradient", 3, 2);
+  Kokkos::View<double*> const bias("bias", 1), of_bias("of bias", 1);
+  support::fill(gradient, {1, 2, 3, 4, 5, 6});
+  support::fill(of_bias, {8});
+  accrue::accumulator group(accrue::parameters(theta, bias), accrue::per_token{},
+                            accrue::sharded{support::lone_transport{}}, accrue::keep_last{},
+                            accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(accrue::sum_gradient{gradient, accrue::no_gradient}, accrue::tokens{1});
+  group.accumulate(accrue::sum_gradient{gradient, of_bias}, accrue::tokens{1});
+  CHECK(group.update() == accrue::outcome::applied);
+  CHECK(support::values(theta) == std::vector<float>{-1, -2, -3, -4, -5, -6});
+  CHECK(support::values(bias) == std::vector{-4.0});
+  group.accumulate(accrue::sum_gradient{gradient, accrue::no_gradient}, accrue::tokens{0});
+  CHECK(group.end_of_data() == accrue::outcome::empty);
+  CHECK(support::values(bias) == std::vector{-4.0});
+}
+
+TEST_CASE("shard: members keep runs of one length, which end at the alignment") {
+  CHECK(accrue::shard{0, 1}.words_of_each(48, 16) == 48);
+  CHECK(accrue::shard{2, 4}.words_of_each(64, 16) == 16);
+  CHECK(accrue::shard{2, 4}.words_of_each(80, 16) == 32);  // the last two keep nothing but padding
+  CHECK(accrue::shard{0, 3}.words_of_each(0, 16) == 0);
+}
+
+TEST_CASE("block: chunks are cut where a run of words begins and ends") {
+  std::vector<accrue::chunk> const chunks{{0, 10, 0}, {10, 20, 0}, {0, 5, 1}};
+  std::vector<accrue::placement> const at{{0, 0}, {32, 0}};
+  CHECK((accrue::chunks_between(chunks, at, 0, 64) == chunks));
+  CHECK((accrue::chunks_between(chunks, at, 4, 34) == std::vector<accrue::chunk>{{4, 10, 0}, {10, 20, 0}, {0, 2, 1}}));
+  CHECK(accrue::chunks_between(chunks, at, 20, 32).empty());
 }

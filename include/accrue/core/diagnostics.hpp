@@ -69,12 +69,13 @@
   "accrue::accumulator: accrue::overlapped sends plain sums while the last microbatch is added: leave it out with " \
   "gradients that arrive reduced, named terms, running, compensated, order_independent, on_microbatch, on_replica " \
   "and reject_microbatch"
-#define ACCRUE_SAY_SHARDED                                                                                           \
+#define ACCRUE_SAY_SHARDED                                                                                            \
   "accrue::accumulator: accrue::sharded sums each microbatch over the replicas at once: leave it out with gradients " \
   "that arrive reduced, named terms, running, compensated, order_independent, gather, on_microbatch, on_replica and " \
   "reject_microbatch"
-#define ACCRUE_SAY_SHARDED_WHOLE                                                                                     \
-  "accrue::accumulator: no replica of accrue::sharded has the whole sum: hand over whole gradients with accumulate(), " \
+#define ACCRUE_SAY_SHARDED_WHOLE                                                                          \
+  "accrue::accumulator: no replica of accrue::sharded has the whole sum: hand over whole gradients with " \
+  "accumulate(), "                                                                                        \
   "take rules without a part on the host, and look at norms in the ledger instead of measure() and snapshot()"
 #define ACCRUE_SAY_NOT_EXCHANGED                                                                                 \
   "accrue::accumulator: this summation does not say how its sums go to other replicas: take accrue::widened<>, " \

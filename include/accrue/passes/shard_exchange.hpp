@@ -117,8 +117,7 @@ class shard_exchange {
     std::size_t number = 0;
     model.for_each_block({}, [&]<class Block>(Block& each, auto const&...) {
       for (round const& one : rounds_)
-        if (one.block == number)
-          visit(each, rounds_of<Block>{chunks_[number].data(), one.list, one.first, one.words});
+        if (one.block == number) visit(each, rounds_of<Block>{chunks_[number].data(), one.list, one.first, one.words});
       ++number;
     });
   }
@@ -147,8 +146,7 @@ class shard_exchange {
     constexpr auto bytes = static_cast<std::int64_t>(sizeof(typename Block::buffer_scalar));
     constexpr std::int64_t align = 64 / bytes;
     std::int64_t const of_each = block.words_apart;
-    std::int64_t const most =
-        std::min(of_each, std::max(align, piece_bytes / (bytes * own_.members) / align * align));
+    std::int64_t const most = std::min(of_each, std::max(align, piece_bytes / (bytes * own_.members) / align * align));
     std::vector<placement> at;  // counted from the first word of all members
     for (std::size_t v = 0; v < block.placements.size(); ++v)
       at.push_back({block.placements[v].begin + block.first_word, 0});

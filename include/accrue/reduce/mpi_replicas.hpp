@@ -187,9 +187,8 @@ class mpi_replicas {
   void gather_parts(Exec const& exec, std::byte* all, std::int64_t bytes) const {
     int const here = in_int(bytes);
     within_reach(exec, all, bytes * members(), all, bytes * members(), [&](std::byte const*, std::byte* to) {
-      group_->spend("MPI_Allgather", static_cast<std::size_t>(bytes), [&] {
-        return MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, to, here, MPI_BYTE, group_->comm());
-      });
+      group_->spend("MPI_Allgather", static_cast<std::size_t>(bytes),
+                    [&] { return MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, to, here, MPI_BYTE, group_->comm()); });
     });
   }
 
@@ -202,7 +201,8 @@ class mpi_replicas {
   }
   /// Calls `call(from, to)` with arrays that MPI reads: these, or copies on the host.
   template <class Exec, class T, class Call>
-  void within_reach(Exec const& exec, T* from, std::int64_t sent, T* to, std::int64_t received, Call const& call) const {
+  void within_reach(Exec const& exec, T* from, std::int64_t sent, T* to, std::int64_t received,
+                    Call const& call) const {
     exec.fence("accrue::reduce: MPI reads what was launched");
     if (runs_on_host_v<Exec> || detail::mpi_reads_devices()) return call(from, to);
     bool const in_place = from == to;

@@ -95,9 +95,9 @@ class nccl_replicas {
   }
   template <class Exec>
   void gather_parts(Exec const& exec, std::byte* all, std::int64_t bytes) const {
-    detail::require_nccl(ncclAllGather(all + bytes * member_, all, static_cast<std::size_t>(bytes), ncclUint8, comm_,
-                                       stream_of(exec)),
-                         "ncclAllGather");
+    detail::require_nccl(
+        ncclAllGather(all + bytes * member_, all, static_cast<std::size_t>(bytes), ncclUint8, comm_, stream_of(exec)),
+        "ncclAllGather");
     exec.fence("accrue::reduce: all parts are there");
   }
 
