@@ -205,7 +205,7 @@ class filling {
 
   void discard() {
     require_alive();
-    if (shards && sums_.exchanged())
+    if (shards && sums_.with_others())
       throw error("accrue::accumulator: discard() came inside a group that is sharded over replicas",
                   "its sums are those of all of them",
                   "close it with update(), with a veto if it is to change nothing");

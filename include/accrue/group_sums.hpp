@@ -137,18 +137,18 @@ class group_sums {
     auto const weigh = [&]<class B>(std::type_identity<B>, int) {
       return weigh_plainly<B>{static_cast<real_t<B>>(by.product)};
     };
-    exchange.template add<Contribution>(transport, exec, model_, weigh, !exchanged_);
+    exchange.template add<Contribution>(transport, exec, model_, weigh, !with_others_);
     model_.note_added(1);
-    exchanged_ = true;
+    with_others_ = true;
   }
   /// The same where only others have one.
   template <class Exchange, class Transport>
   void take_of_others(Exec const& exec, Exchange& exchange, Transport const& transport) {
-    exchange.add_nothing(transport, exec, model_, !exchanged_);
-    exchanged_ = true;
+    exchange.add_nothing(transport, exec, model_, !with_others_);
+    with_others_ = true;
   }
-  /// Whether the sums have been exchanged in the open group.
-  [[nodiscard]] bool exchanged() const { return exchanged_; }
+  /// Whether sums of the open group are those of others as well.
+  [[nodiscard]] bool with_others() const { return with_others_; }
 
   /// Adds what is held, so that the sums are those of all microbatches; with a norm that is `wanted` on the way.
   void flush(Exec const& exec, clip_type const& clip, norm_request const& wanted = {}) {
@@ -225,7 +225,7 @@ class group_sums {
     held_.clear();
     measured_ = false;
     looked_ = false;
-    exchanged_ = false;
+    with_others_ = false;
     model_.forget_touched();
   }
 
@@ -251,8 +251,8 @@ class group_sums {
   double largest_norm_ = 0.0;  ///< of a microbatch that is let through, where some are rejected
   rejection_notes notes_;
   microbatch_entry next_;
-  bool looked_ = false;     ///< a gate has looked at a microbatch of the open group
-  bool exchanged_ = false;  ///< where sums are sharded: others' are in them
+  bool looked_ = false;       ///< a gate has looked at a microbatch of the open group
+  bool with_others_ = false;  ///< where sums are sharded: they are those of others as well
 };
 
 }  // namespace accrue

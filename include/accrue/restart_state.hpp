@@ -80,7 +80,7 @@ class restart_state {
   explicit restart_state(stages_type& of) : stages_(of) { of.require_alive(); }
 
   void save(Exec const& exec, std::ostream& to, bool parameters) {
-    if (shards_v<typename Recipe::replicas_type> && stages_.sums_.exchanged())
+    if (shards_v<typename Recipe::replicas_type> && stages_.sums_.with_others())
       throw error("accrue::save: a group that is sharded over replicas is open", "its sums are those of all of them",
                   "save between groups");
     stages_.sums_.flush(exec, stages_.policies_.clip);
