@@ -38,7 +38,7 @@ TEST_CASE("plan: within a band the nearest group is taken, and it is in the band
         auto const found = group_for_replicas(samples{target}, samples{size}, replicas{across}, {1, 8});
         if (!found) continue;
         std::int64_t const batch = found.value().effective_batch.value();
-        REQUIRE(batch == size * across * found.value().group.value());
+        REQUIRE(batch == size * across * found.value().count.value());
         std::int64_t const off = batch > target ? batch - target : target - batch;
         REQUIRE(off * 8 <= target);
         REQUIRE(2 * off <= size * across);

@@ -22,6 +22,7 @@ struct executed_loop {
     auto const update = [&] {
       counts.total += accrue::updates{1};
       counts.in_last = held;
+      counts.in_all += held;
       starts.push_back(start);
       held = microbatches{};
     };

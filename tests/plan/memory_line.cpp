@@ -29,17 +29,6 @@ constexpr std::int64_t plans =
     plan::for_each_plan(samples{64}, replicas{2}, line, 2000, [](plan::cut_group const&) {}).value();
 static_assert(plans == 4);  // 8, 4, 2 and 1 of the 32 samples of a replica
 // [/snippet memory_line]
-static_assert(plan::memory_of({.elements = 1000}).value() == memory_line{1000 * (4 + 4 + 4 + 8), 0});
-static_assert(plan::memory_of({.elements = 1000,
-                               .bytes_per_parameter = 4,
-                               .bytes_per_gradient = 2,
-                               .summation = plan::summation::order_independent,
-                               .state_words = 1,
-                               .bytes_per_copy = 2,
-                               .activation_bytes = 1001,
-                               .checkpointed_one_in = 4,
-                               .other_bytes = 7})
-                  .value() == memory_line{1000 * (4 + 2 + 4 + 16 + 4 + 2) + 7, 251});
 static_assert(calibrated(memory_peak{samples{4}, 10}, memory_peak{samples{4}, 20}).reason() ==
               refusal::one_measurement);
 static_assert(calibrated(memory_peak{samples{4}, 20}, memory_peak{samples{8}, 10}).reason() ==
@@ -49,8 +38,6 @@ static_assert(largest_microbatch(line, 1100) == samples{1});
 static_assert(largest_microbatch(line, -5).reason() == refusal::no_room);
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 static_assert(memory_line{1, most}.bytes(samples{1}).reason() == refusal::too_large);
-static_assert(plan::memory_of({.elements = most / 2}).reason() == refusal::too_large);
-static_assert(plan::memory_of({.elements = 1, .other_bytes = most}).reason() == refusal::too_large);
 
 }  // namespace
 
@@ -64,6 +51,15 @@ TEST_CASE("plan: a calibrated line covers both peaks, and by a byte for each sam
         std::int64_t const there = found.bytes(samples{m + more}).value();
         REQUIRE((there >= 100000 + grown && there < 100000 + grown + more));
       }
+}
+
+TEST_CASE("plan: plans of a large prime and of a large power of two are found at once") {
+  constexpr std::int64_t prime = 999'999'999'989;
+  std::int64_t smallest = 0;
+  CHECK(plan::for_each_plan(samples{prime}, replicas{1}, {0, 1}, prime - 1,
+                            [&](plan::cut_group const& each) { smallest = each.microbatch.value(); }) == 1);
+  CHECK(smallest == 1);
+  CHECK(plan::for_each_plan(samples{std::int64_t{1} << 40}, replicas{2}, {0, 1}, most, [](auto const&) {}) == 40);
 }
 
 TEST_CASE("plan: every plan within a budget meets the target and fits, the largest first") {

@@ -8,6 +8,7 @@
 #include <ostream>
 
 namespace plan = accrue::plan;
+using accrue::microbatches;
 using accrue::samples;
 using plan::calibrated;
 using plan::microbatch_time;
@@ -21,6 +22,7 @@ constexpr microbatch_time time =
     calibrated(timed_microbatch{samples{4}, 3.0}, timed_microbatch{samples{8}, 5.0}).value();
 static_assert(time == microbatch_time{.fixed_seconds = 1.0, .seconds_per_sample = 0.5});
 static_assert(time.samples_per_second(samples{6}) == 1.5);
+static_assert(time.seconds(samples{6}, microbatches{8}) == 32.0);   // a group of 48 samples
 static_assert(plan::smallest_that_pays(time, 0.25) == samples{6});  // 1 of 4 seconds is not the samples'
 // [/snippet microbatch_time]
 static_assert(calibrated(timed_microbatch{samples{8}, 5.0}, timed_microbatch{samples{4}, 3.0}).value() == time);

@@ -28,8 +28,8 @@ static_assert(microbatches_for(samples{32}, samples{8}) == microbatches{4});  //
 
 constexpr auto missed = *microbatches_for(samples{128}, samples{4}, replicas{3}).reason();
 static_assert(missed.why == plan::refusal::off_target);
-static_assert(missed.below == neighbour{.group = microbatches{10}, .effective_batch = samples{120}});
-static_assert(missed.above == neighbour{.group = microbatches{11}, .effective_batch = samples{132}});
+static_assert(missed.below == neighbour{microbatches{10}, samples{120}});
+static_assert(missed.above == neighbour{microbatches{11}, samples{132}});
 // [/snippet microbatches_for]
 
 constexpr bool is_right(std::int64_t target, std::int64_t size, std::int64_t across) {
@@ -41,10 +41,10 @@ constexpr bool is_right(std::int64_t target, std::int64_t size, std::int64_t acr
 
   auto const [why, wanted, below, above] = *answer.reason();
   if (why != refusal::off_target || wanted != samples{target} || !above) return false;
-  if (batch_of(above->group) != above->effective_batch || above->effective_batch <= wanted) return false;
-  if (!below) return above->group == microbatches{1};
-  return below->group + microbatches{1} == above->group && below->effective_batch < wanted &&
-         batch_of(below->group) == below->effective_batch;
+  if (batch_of(above->count) != above->effective_batch || above->effective_batch <= wanted) return false;
+  if (!below) return above->count == microbatches{1};
+  return below->count + microbatches{1} == above->count && below->effective_batch < wanted &&
+         batch_of(below->count) == below->effective_batch;
 }
 
 static_assert(std::is_nothrow_invocable_v<decltype(microbatches_for), samples, samples, replicas>);
@@ -54,7 +54,7 @@ constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 }  // namespace
 
 TEST_CASE("P-062 microbatches for a target: what is not divisible is refused with both neighbours") {
-  CHECK(missed.target == samples{128});
+  static_assert(missed.target == samples{128});
   CHECK_THROWS_WITH_AS((void)microbatches_for(samples{128}, samples{4}, replicas{3}).value(),
                        "accrue::plan: no whole number of microbatches meets the target of 128 samples; "
                        "a group of 10 gives 120, a group of 11 gives 132; "
@@ -63,26 +63,26 @@ TEST_CASE("P-062 microbatches for a target: what is not divisible is refused wit
 }
 
 TEST_CASE("P-063 microbatches for a target: never 0") {
-  auto const small = *microbatches_for(samples{4}, samples{8}).reason();
-  CHECK(small.why == refusal::off_target);
-  CHECK(!small.below);
-  CHECK(small.above == neighbour{microbatches{1}, samples{8}});
+  constexpr auto small = *microbatches_for(samples{4}, samples{8}).reason();
+  static_assert(small.why == refusal::off_target);
+  static_assert(!small.below);
+  static_assert(small.above == neighbour{microbatches{1}, samples{8}});
 
-  auto const spread = *microbatches_for(samples{8}, samples{1}, replicas{16}).reason();
-  CHECK(!spread.below);
-  CHECK(spread.above == neighbour{microbatches{1}, samples{16}});
+  constexpr auto spread = *microbatches_for(samples{8}, samples{1}, replicas{16}).reason();
+  static_assert(!spread.below);
+  static_assert(spread.above == neighbour{microbatches{1}, samples{16}});
   std::string const text = plan::as_error(spread).what();
   CHECK(text.find("; a group of 1 gives 16; ") != std::string::npos);
 }
 
 TEST_CASE("P-064 microbatches for a target: the group grows as the microbatch shrinks") {
-  CHECK(microbatches_for(samples{32}, samples{32}) == microbatches{1});
-  CHECK(microbatches_for(samples{32}, samples{16}) == microbatches{2});
-  CHECK(microbatches_for(samples{32}, samples{8}) == microbatches{4});
+  static_assert(microbatches_for(samples{32}, samples{32}) == microbatches{1});
+  static_assert(microbatches_for(samples{32}, samples{16}) == microbatches{2});
+  static_assert(microbatches_for(samples{32}, samples{8}) == microbatches{4});
 
-  auto const uneven = *microbatches_for(samples{32}, samples{12}).reason();
-  CHECK(uneven.below == neighbour{microbatches{2}, samples{24}});
-  CHECK(uneven.above == neighbour{microbatches{3}, samples{36}});
+  constexpr auto uneven = *microbatches_for(samples{32}, samples{12}).reason();
+  static_assert(uneven.below == neighbour{microbatches{2}, samples{24}});
+  static_assert(uneven.above == neighbour{microbatches{3}, samples{36}});
 }
 
 TEST_CASE("microbatches for a target: the answer meets it, the neighbours enclose it") {
@@ -99,27 +99,27 @@ TEST_CASE("microbatches for a target: the answer meets it, the neighbours enclos
 }
 
 TEST_CASE("microbatches for a target: swapped arguments are refused, for a target is no smaller than a microbatch") {
-  CHECK(microbatches_for(samples{128}, samples{4}) == microbatches{32});
-  CHECK(microbatches_for(samples{4}, samples{128}).reason()->why == refusal::off_target);
+  static_assert(microbatches_for(samples{128}, samples{4}) == microbatches{32});
+  static_assert(microbatches_for(samples{4}, samples{128}).reason()->why == refusal::off_target);
 }
 
 TEST_CASE("microbatches for a target: what is 0 is refused by its name, without neighbours") {
-  auto const why = [](auto const& answer) { return answer.reason()->why; };
-  CHECK(why(microbatches_for(samples{}, samples{4})) == refusal::no_target);
-  CHECK(why(microbatches_for(samples{4}, samples{})) == refusal::empty_microbatch);
-  CHECK(why(microbatches_for(samples{4}, samples{4}, replicas{})) == refusal::no_replicas);
+  constexpr auto why = [](auto const& answer) { return answer.reason()->why; };
+  static_assert(why(microbatches_for(samples{}, samples{4})) == refusal::no_target);
+  static_assert(why(microbatches_for(samples{4}, samples{})) == refusal::empty_microbatch);
+  static_assert(why(microbatches_for(samples{4}, samples{4}, replicas{})) == refusal::no_replicas);
 
-  auto const empty = microbatches_for(samples{4}, samples{});
-  CHECK(!empty.reason()->below);
-  CHECK(!empty.reason()->above);
+  constexpr auto empty = microbatches_for(samples{4}, samples{});
+  static_assert(!empty.reason()->below);
+  static_assert(!empty.reason()->above);
   CHECK_THROWS_WITH_AS((void)empty.value(), plan::as_error(refusal::empty_microbatch).what(), accrue::error);
 }
 
 TEST_CASE("microbatches for a target: large numbers are exact or refused") {
-  CHECK(microbatches_for(samples{most}, samples{1}) == microbatches{most});
-  CHECK(microbatches_for(samples{most}, samples{most}, replicas{2}).reason()->why == refusal::too_large);
+  static_assert(microbatches_for(samples{most}, samples{1}) == microbatches{most});
+  static_assert(microbatches_for(samples{most}, samples{most}, replicas{2}).reason()->why == refusal::too_large);
 
-  auto const at_the_edge = *microbatches_for(samples{most}, samples{2}).reason();
-  CHECK(at_the_edge.below == neighbour{microbatches{most / 2}, samples{most - 1}});
-  CHECK(!at_the_edge.above);  // its batch would be 2^63
+  constexpr auto at_the_edge = *microbatches_for(samples{most}, samples{2}).reason();
+  static_assert(at_the_edge.below == neighbour{microbatches{most / 2}, samples{most - 1}});
+  static_assert(!at_the_edge.above);  // its batch would be 2^63
 }

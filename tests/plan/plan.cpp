@@ -27,7 +27,7 @@ static_assert(run.dropped == microbatches{24});
 }  // namespace
 
 TEST_CASE("plan: from a world size to the updates of a run") {
-  CHECK(plan::effective_batch(samples{4}, group, data_parallel) == samples{1024});
-  CHECK(plan::resume_after(updates{32}, pass, plan::last_group::drop) ==
-        plan::resume_point{plan::passes{1}, microbatches{32}});
+  static_assert(plan::effective_batch(samples{4}, group, data_parallel) == samples{1024});
+  static_assert(plan::resume_after(updates{32}, pass, plan::last_group::drop) ==
+                plan::resume_point{plan::passes{1}, microbatches{32}});
 }

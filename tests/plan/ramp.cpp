@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <ostream>
@@ -40,6 +42,24 @@ constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 static_assert(linear_ramp{samples{1}, samples{most}, tokens{most}}.at(tokens{most / 2}).reason() == refusal::too_large);
 
 }  // namespace
+
+TEST_CASE("P-065 ramp: a group is full when it has as many microbatches as are asked for when the last of them comes") {
+  constexpr staged_ramp a{stage{microbatches{0}, microbatches{1}}, stage{microbatches{2}, microbatches{2}},
+                          stage{microbatches{5}, microbatches{3}}, stage{microbatches{9}, microbatches{4}}};
+  constexpr auto closed = [=] {
+    std::array<std::int64_t, 6> after{};  // microbatches seen when each group is closed, and those left at the end
+    std::size_t groups = 0;
+    std::int64_t held = 0;
+    for (std::int64_t seen = 0; seen < 14; ++seen) {
+      if (++held < a.at(microbatches{seen}).value().value()) continue;
+      after[groups++] = seen + 1;
+      held = 0;
+    }
+    after[groups] = held;
+    return after;
+  }();
+  static_assert(closed == std::array<std::int64_t, 6>{1, 2, 4, 7, 11, 3});
+}
 
 TEST_CASE("plan: a linear ramp never falls back and meets both ends") {
   for (std::int64_t from = 1; from < 9; ++from)

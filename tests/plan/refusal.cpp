@@ -20,6 +20,7 @@ constexpr std::array all{refusal::empty_microbatch,
                          refusal::no_ranks,
                          refusal::no_target,
                          refusal::ranks_left_over,
+                         refusal::experts_left_over,
                          refusal::off_target,
                          refusal::partial_group,
                          refusal::never_reached,
@@ -30,6 +31,9 @@ constexpr std::array all{refusal::empty_microbatch,
                          refusal::one_measurement,
                          refusal::no_stage,
                          refusal::no_number,
+                         refusal::no_lengths,
+                         refusal::more_than_data,
+                         refusal::longer_than_row,
                          refusal::too_large};
 static_assert(static_cast<std::size_t>(refusal::too_large) + 1 == all.size());
 

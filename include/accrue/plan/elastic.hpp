@@ -5,6 +5,7 @@
 #include <accrue/core/units.hpp>
 #include <accrue/plan/exact_product.hpp>
 #include <accrue/plan/microbatches_for.hpp>
+#include <accrue/plan/missed_target.hpp>
 #include <accrue/plan/nominal_batch.hpp>
 #include <accrue/plan/planned.hpp>
 #include <accrue/plan/units.hpp>
@@ -13,8 +14,7 @@
 
 namespace accrue::plan {
 
-/// The group that keeps the effective batch with another number of replicas, exactly or within a band: a tenth of the
-/// batch is `1` of `10`.
+/// How far an effective batch may be from its target: a tenth of it is `1` of `10`.
 struct band {
   std::int64_t part = 0;
   std::int64_t of = 1;
@@ -25,14 +25,13 @@ struct band {
 ///
 /// Failure: as `microbatches_for`; outside of the band with the neighbours. Bad bands, negative or of 0, are
 /// `off_target` for every inexact group.
-[[nodiscard]] constexpr planned<neighbour, missed_target> group_for_replicas(samples target, samples microbatch,
-                                                                             replicas across,
-                                                                             band within = {}) noexcept {
+[[nodiscard]] constexpr planned<neighbour<microbatches>, missed_target<microbatches>> group_for_replicas(
+    samples target, samples microbatch, replicas across, band within = {}) noexcept {
   auto const exact = microbatches_for(target, microbatch, across);
-  if (exact) return neighbour{exact.value(), target};
-  missed_target const missed = *exact.reason();
+  if (exact) return neighbour<microbatches>{exact.value(), target};
+  missed_target<microbatches> const missed = *exact.reason();
   if (missed.why != refusal::off_target || within.of <= 0 || within.part <= 0) return missed;
-  auto const distance = [&](neighbour const& n) {
+  auto const distance = [&](neighbour<microbatches> const& n) {
     std::int64_t const difference = n.effective_batch.value() - target.value();
     return difference < 0 ? -difference : difference;
   };

@@ -3,8 +3,8 @@
 #define ACCRUE_PLAN_MEMORY_LINE_HPP
 
 #include <accrue/core/units.hpp>
-#include <accrue/plan/buffer_words.hpp>
 #include <accrue/plan/exact_product.hpp>
+#include <accrue/plan/largest_divisor.hpp>
 #include <accrue/plan/planned.hpp>
 #include <accrue/plan/refusal.hpp>
 #include <accrue/plan/smaller_microbatch.hpp>
@@ -29,37 +29,6 @@ struct memory_line {
   }
   friend constexpr bool operator==(memory_line const&, memory_line const&) = default;
 };
-
-/// What a model has, for an estimate before anything was run.
-struct model_sizes {
-  std::int64_t elements = 0;  ///< parameters, each counted once
-  std::int64_t bytes_per_parameter = 4;
-  std::int64_t bytes_per_gradient = 4;  ///< 0 where the producer writes into the buffer
-  std::int64_t terms = 1;
-  plan::division division = plan::division::late;
-  plan::summation summation = plan::summation::widened;
-  buffer_scalar buffer = buffer_scalar::in_float;
-  std::int64_t state_words = 2;          ///< of the optimizer, for each parameter: 2 for Adam
-  std::int64_t bytes_per_copy = 0;       ///< of a rounded copy beside master weights
-  std::int64_t activation_bytes = 0;     ///< of a sample
-  std::int64_t checkpointed_one_in = 1;  ///< of so many layers one keeps its activations
-  std::int64_t other_bytes = 0;          ///< of the program
-};
-
-/// Failure: as `buffer_bytes`; `too_large`.
-[[nodiscard]] constexpr planned<memory_line> memory_of(model_sizes const& model) noexcept {
-  auto const buffer = buffer_bytes(model.elements, model.terms, model.division, model.summation, model.buffer);
-  if (!buffer) return *buffer.reason();
-  std::int64_t const word = model.buffer == buffer_scalar::in_float ? 4 : 8;
-  auto const each = exact_product<std::int64_t>({model.elements, model.bytes_per_parameter + model.bytes_per_gradient +
-                                                                     model.bytes_per_copy + model.state_words * word});
-  if (!each) return *each.reason();
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  if (each.value() > most - buffer.value() || model.other_bytes > most - buffer.value() - each.value())
-    return refusal::too_large;
-  std::int64_t const kept = model.checkpointed_one_in > 1 ? model.checkpointed_one_in : 1;
-  return memory_line{buffer.value() + each.value() + model.other_bytes, (model.activation_bytes + kept - 1) / kept};
-}
 
 /// A peak that was measured.
 struct memory_peak {
@@ -96,7 +65,8 @@ struct memory_peak {
 /// Calls `visit(cut_group)` for every microbatch within the budget of which a whole number meets the target, the
 /// largest first; returns how many there are.
 ///
-/// Failure: as `largest_microbatch` and `uneven_group`.
+/// Cost: at most twice the square root of a replica's samples in divisions. Failure: as `largest_microbatch` and
+/// `uneven_group`.
 template <class Visit>
 constexpr planned<std::int64_t> for_each_plan(samples target, replicas across, memory_line const& line,
                                               std::int64_t budget, Visit const& visit) {
@@ -106,10 +76,10 @@ constexpr planned<std::int64_t> for_each_plan(samples target, replicas across, m
   if (!widest) return *widest.reason();
   std::int64_t const own = target.value() / across.value();
   std::int64_t found = 0;
-  for (std::int64_t m = widest.value().microbatch.value(); m > 0; --m) {
-    if (own % m != 0) continue;
+  for (std::int64_t at_most = widest.value().microbatch.value(); at_most > 0; ++found) {
+    std::int64_t const m = largest_divisor(own, at_most);
     visit(cut_group{samples{m}, microbatches{own / m}, samples{m}});
-    ++found;
+    at_most = m - 1;
   }
   return found;
 }

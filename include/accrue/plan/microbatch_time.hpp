@@ -6,6 +6,7 @@
 #include <accrue/plan/planned.hpp>
 #include <accrue/plan/refusal.hpp>
 
+#include <cstdint>
 #include <limits>
 
 namespace accrue::plan {
@@ -17,6 +18,10 @@ struct microbatch_time {
 
   [[nodiscard]] constexpr double seconds(samples microbatch) const noexcept {
     return fixed_seconds + seconds_per_sample * static_cast<double>(microbatch.value());
+  }
+  /// A replica's group, without its update.
+  [[nodiscard]] constexpr double seconds(samples microbatch, microbatches group) const noexcept {
+    return seconds(microbatch) * static_cast<double>(group.value());
   }
   [[nodiscard]] constexpr double samples_per_second(samples microbatch) const noexcept {
     return static_cast<double>(microbatch.value()) / seconds(microbatch);

@@ -8,6 +8,7 @@
 #include <accrue/plan/refusal.hpp>
 
 #include <cstdint>
+#include <limits>
 
 namespace accrue::plan {
 
@@ -41,6 +42,25 @@ struct nominal_group {
   if (!effective) return *effective.reason();
   return nominal_group{microbatches{group}, effective.value(),
                        static_cast<double>(effective.value().value()) / static_cast<double>(nominal.value())};
+}
+
+/// The group of such a trainer while it warms up: max(1, round(1 + (nominal / batch - 1) n / over)), half to even,
+/// where n counts microbatches from the start of the run; from `over` on as `group_for_nominal`.
+///
+/// Guarantee: exact, where trainers round what a float comes to. Failure: as `group_for_nominal`.
+[[nodiscard]] constexpr planned<microbatches> warm_up_group(samples nominal, samples batch, microbatches count,
+                                                            microbatches over) noexcept {
+  auto const after = group_for_nominal(nominal, batch);
+  if (!after) return *after.reason();
+  if (!(count < over)) return after.value().group;
+  if (!(batch < nominal)) return microbatches{1};
+  // 1 + (nominal - batch) n / (batch over)
+  auto const rise = exact_product<std::int64_t>({nominal.value() - batch.value(), count.value()});
+  auto const whole = exact_product<std::int64_t>({batch.value(), over.value()});
+  if (!rise) return *rise.reason();
+  if (!whole) return *whole.reason();
+  if (rise.value() > std::numeric_limits<std::int64_t>::max() - whole.value()) return refusal::too_large;
+  return microbatches{rounded_quotient(whole.value() + rise.value(), whole.value())};
 }
 
 }  // namespace accrue::plan

@@ -17,6 +17,7 @@ enum class refusal {
   no_ranks,             ///< a mesh with 0 ranks in the world or in a dimension
   no_target,            ///< a target of 0 samples
   ranks_left_over,      ///< the replicas do not fill the world
+  experts_left_over,    ///< the groups that share out experts do not fill the ranks of a pipeline stage
   off_target,           ///< no whole number of microbatches meets the target
   partial_group,        ///< the pass ends inside a group, and `last_group::refuse` was asked for
   never_reached,        ///< more updates than the data can ever give
@@ -27,6 +28,9 @@ enum class refusal {
   one_measurement,      ///< two measurements at the same microbatch, or that fall where it grows
   no_stage,             ///< a ramp without a beginning, or whose stages do not ascend
   no_number,            ///< a time, a rate or a number of bytes that is negative, infinite or NaN
+  no_lengths,           ///< a histogram of no samples
+  more_than_data,       ///< a batch of more samples than there are, none drawn twice
+  longer_than_row,      ///< a sample that exceeds the row that it is packed into
   too_large,            ///< a number exceeds 63 bits
 };
 
@@ -58,6 +62,9 @@ struct explanation {
     case refusal::ranks_left_over:
       return {"accrue::plan: the replicas do not fill the world", "some ranks would belong to no replica",
               "make the world a multiple of tensor x pipeline x context"};
+    case refusal::experts_left_over:
+      return {"accrue::plan: the groups that share out experts do not fill the world",
+              "some ranks would have no experts", "make expert a divisor of world / (tensor x pipeline)"};
     case refusal::off_target:
       return {"accrue::plan: no whole number of microbatches meets the target", "the effective batch would be another",
               "take a neighbour, another microbatch size, or fewer samples in the last microbatch"};
@@ -87,6 +94,14 @@ struct explanation {
     case refusal::no_number:
       return {"accrue::plan: a number that is negative, infinite or NaN", "no time or size is",
               "check what was measured"};
+    case refusal::no_lengths:
+      return {"accrue::plan: a histogram of no samples", "nothing can be expected of it", "give 1 sample or more"};
+    case refusal::more_than_data:
+      return {"accrue::plan: a batch of more samples than there are", "none is drawn twice in a pass",
+              "take a smaller batch, or samples drawn independently"};
+    case refusal::longer_than_row:
+      return {"accrue::plan: a sample that is longer than its row", "packing does not split samples",
+              "take longer rows, or cut what is longer before"};
     case refusal::too_large:
       break;
   }

@@ -3,6 +3,7 @@
 #define ACCRUE_PLAN_SMALLER_MICROBATCH_HPP
 
 #include <accrue/core/units.hpp>
+#include <accrue/plan/largest_divisor.hpp>
 #include <accrue/plan/planned.hpp>
 #include <accrue/plan/refusal.hpp>
 #include <accrue/plan/units.hpp>
@@ -40,17 +41,16 @@ struct cut_group {
 /// After running out of memory: the largest microbatch below this one of which a whole number meets the target, and how
 /// many that are.
 ///
-/// Cost: at most as many divisions as a replica has samples. Failure: `smallest_microbatch` for a microbatch of 1, and
-/// as `uneven_group`.
+/// Cost: at most twice the square root of a replica's samples in divisions. Failure: `smallest_microbatch` for a
+/// microbatch of 1, and as `uneven_group`.
 [[nodiscard]] constexpr planned<cut_group> smaller_microbatch(samples target, samples microbatch,
                                                               replicas across = replicas{1}) noexcept {
   auto const now = uneven_group(target, microbatch, across);
   if (!now) return *now.reason();
   if (now.value().microbatch == samples{1}) return refusal::smallest_microbatch;
   std::int64_t const own = target.value() / across.value();
-  std::int64_t count = own / now.value().microbatch.value() + 1;
-  while (own % count != 0) ++count;
-  return cut_group{samples{own / count}, microbatches{count}, samples{own / count}};
+  std::int64_t const size = largest_divisor(own, now.value().microbatch.value() - 1);
+  return cut_group{samples{size}, microbatches{own / size}, samples{size}};
 }
 
 }  // namespace accrue::plan

@@ -32,6 +32,7 @@ struct data_pass {
 struct run_updates {
   updates total{};         ///< over all passes
   microbatches in_last{};  ///< in the last of these updates; 0 when there is none
+  microbatches in_all{};  ///< in all of them: what `effective_batch` makes samples of, `positions_per_update` positions
   microbatches dropped{};  ///< in no update, over all passes
   microbatches carried{};  ///< in the group that the run leaves open
 
@@ -58,7 +59,10 @@ struct run_updates {
 
   auto const total = exact_product<updates>({run.value(), full + (updates_rest ? 1 : 0)});
   if (!total) return *total.reason();
-  run_updates result{.total = total.value()};
+  auto const in_all =
+      exact_product<microbatches>({run.value(), full * pass.per_group.value() + (updates_rest ? rest.value() : 0)});
+  if (!in_all) return *in_all.reason();
+  run_updates result{.total = total.value(), .in_all = in_all.value()};
   if (result.total != updates{}) result.in_last = updates_rest ? rest : pass.per_group;
   if (last == last_group::carry) result.carried = rest;
   if (last == last_group::drop) {
