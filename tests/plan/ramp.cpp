@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -24,7 +25,7 @@ namespace {
 // [snippet ramp]
 constexpr linear_ramp warm_up{microbatches{1}, microbatches{4}, updates{100}};
 static_assert(warm_up.at(updates{0}) == microbatches{1});
-static_assert(warm_up.at(updates{50}) == microbatches{3});  // 2.5 rises by 1.5, half to even
+static_assert(warm_up.at(updates{50}) == microbatches{2});  // 2.5, half to even
 static_assert(warm_up.at(updates{1000}) == microbatches{4});
 
 constexpr staged_ramp batch{stage{tokens{0}, samples{256}}, stage{tokens{1'000'000}, samples{512}},
@@ -59,6 +60,16 @@ TEST_CASE("P-065 ramp: a group is full when it has as many microbatches as are a
     return after;
   }();
   static_assert(closed == std::array<std::int64_t, 6>{1, 2, 4, 7, 11, 3});
+}
+
+TEST_CASE("plan: a linear ramp is rounded as nearbyint rounds the line") {
+  for (std::int64_t from = 1; from < 9; ++from)
+    for (std::int64_t to = 1; to < 9; ++to)
+      for (std::int64_t n = 0; n <= 16; ++n) {  // sixteenths are exact in double
+        double const line = static_cast<double>(from) + static_cast<double>((to - from) * n) / 16.0;
+        REQUIRE(linear_ramp{samples{from}, samples{to}, updates{16}}.at(updates{n}) ==
+                samples{static_cast<std::int64_t>(std::nearbyint(line))});
+      }
 }
 
 TEST_CASE("plan: a linear ramp never falls back and meets both ends") {

@@ -4,7 +4,6 @@
 
 #include <accrue/core/units.hpp>
 #include <accrue/plan/exact_product.hpp>
-#include <accrue/plan/nominal_batch.hpp>
 #include <accrue/plan/planned.hpp>
 #include <accrue/plan/refusal.hpp>
 
@@ -34,7 +33,10 @@ struct linear_ramp {
     std::int64_t const rise = b >= a ? b - a : a - b;
     auto const product = exact_product<Value>({rise, done});
     if (!product) return *product.reason();
-    std::int64_t const part = rounded_quotient(product.value().value(), whole);
+    std::int64_t part = product.value().value() / whole;
+    std::int64_t const rest = product.value().value() % whole;
+    bool const odd = (a % 2 != 0) != (part % 2 != 0);  // the value without the rest
+    if (rest > whole - rest || (rest == whole - rest && odd)) ++part;
     return Value{b >= a ? a + part : a - part};
   }
 };
