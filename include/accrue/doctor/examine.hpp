@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_DOCTOR_EXAMINE_HPP
+#define ACCRUE_DOCTOR_EXAMINE_HPP
+
+#include <accrue/doctor/explain.hpp>
+#include <accrue/doctor/loop_terms.hpp>
+#include <accrue/doctor/microbatch.hpp>
+#include <accrue/doctor/report.hpp>
+#include <accrue/doctor/rounding.hpp>
+#include <accrue/doctor/watched_parameters.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace accrue::doctor {
+
+/// The numbers of some examples, from 0.
+using examples = std::vector<std::int64_t>;
+
+/// Runs forward and backward over some examples, and says what a microbatch of them would hand over.
+using microbatch_function = std::function<microbatch(examples const&)>;
+
+namespace detail {
+
+/// In an order that a seed gives, the same with every standard library.
+inline void shuffle(examples& list, std::mt19937_64& random) {
+  for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random() % i]);
+}
+
+/// Consecutive parts of the given sizes.
+[[nodiscard]] inline std::vector<examples> cut(examples const& list, std::vector<std::size_t> const& sizes) {
+  std::vector<examples> parts;
+  auto from = list.begin();
+  for (std::size_t const size : sizes) {
+    auto const to = from + static_cast<std::ptrdiff_t>(std::min<std::size_t>(size, std::size_t(list.end() - from)));
+    if (from != to) parts.emplace_back(from, to);
+    from = to;
+  }
+  return parts;
+}
+
+/// Calls a function for the doctor: checks sizes and counts, watches parameters, knows how large an example's terms are.
+class questioning {
+ public:
+  questioning(watched_parameters const& parameters, microbatch_function const& function, mean_over unit)
+      : parameters_(parameters), function_(function), unit_(unit), before_(parameters.copy()) {}
+
+  [[nodiscard]] microbatch ask(examples const& list, report& to) {
+    microbatch answer = function_(list);
+    parameters_.fit(answer.gradient);
+    double const count = answer.count(unit_);
+    if (count == 0.0) answer.gradient.values.assign(answer.gradient.values.size(), 0.0);  // it is ignored
+    answer.magnitude = answer.gradient.largest();
+    if (!terms_.empty()) {
+      std::vector<double> sum(parameters_.size(), 0.0);
+      for (std::int64_t const e : list)
+        for (std::size_t t = 0; t < sum.size(); ++t) sum[t] += terms_[static_cast<std::size_t>(e)][t];
+      double const by = answer.is_mean && count > 0.0 ? count : 1.0;
+      for (std::size_t t = 0; t < sum.size(); ++t) answer.magnitude[t] = std::max(answer.magnitude[t], sum[t] / by);
+    }
+    look_at_parameters("the function that gives a microbatch's gradient", to);
+    return answer;
+  }
+
+  /// Asks for each example by itself.
+  [[nodiscard]] std::vector<microbatch> ask_each(std::size_t count, report& to) {
+    std::vector<microbatch> answers;
+    for (std::size_t e = 0; e < count; ++e) answers.push_back(ask({static_cast<std::int64_t>(e)}, to));
+    for (microbatch const& each : answers) {
+      terms_.push_back(each.magnitude);
+      if (each.is_mean)
+        for (double& term : terms_.back()) term *= each.count(unit_);
+    }
+    return answers;
+  }
+
+  /// Says so where parameters changed since the last look, and puts them back.
+  bool look_at_parameters(std::string const& who, report& to) {
+    watched_parameters::bytes const after = parameters_.copy();
+    if (after == before_) return false;
+    std::size_t p = 0;
+    while (after[p] == before_[p]) ++p;
+    if (!to.has(diagnosis::parameters_changed))
+      to.add({diagnosis::parameters_changed, joined({who, " changed ", parameters_.name(p)})});
+    parameters_.put_back(before_);
+    return true;
+  }
+
+  [[nodiscard]] mean_over unit() const { return unit_; }
+
+ private:
+  watched_parameters const& parameters_;
+  microbatch_function const& function_;
+  mean_over unit_;
+  watched_parameters::bytes before_;
+  std::vector<std::vector<double>> terms_;  // of each example's sum, the largest in each tensor
+};
+
+/// One way in which parts may add up to a whole: each multiplied by a weight.
+struct composition {
+  double (*weight)(microbatch const&, mean_over);
+  std::optional<diagnosis> if_mean;  // what it means that this fits, where gradients are called means
+  std::optional<diagnosis> if_sum;
+};
+
+inline constexpr composition compositions[] = {
+    {[](microbatch const& m, mean_over unit) { return m.is_mean ? m.count(unit) : 1.0; }, {}, {}},
+    {[](microbatch const&, mean_over) { return 1.0; }, diagnosis::sum_called_mean, {}},
+    {[](microbatch const& m, mean_over unit) { return m.count(unit); }, {}, diagnosis::mean_called_sum},
+    {[](microbatch const& m, mean_over) { return m.positions(); }, diagnosis::ignored_positions_counted,
+     diagnosis::mean_called_sum},
+    {[](microbatch const& m, mean_over unit) {
+       return m.count(unit == mean_over::samples ? mean_over::tokens : mean_over::samples);
+     },
+     diagnosis::other_unit, diagnosis::mean_called_sum}};
+
+/// How far the weighted sum of the parts is from the weighted whole.
+[[nodiscard]] inline difference apart(composition const& by, microbatch const& whole,
+                                      std::vector<microbatch> const& parts, mean_over unit, rounding const& allowed) {
+  estimate sum;
+  for (microbatch const& each : parts) sum.add(by.weight(each, unit), each.gradient.values, each.magnitude);
+  estimate all;
+  all.add(by.weight(whole, unit), whole.gradient.values, whole.magnitude);
+  for (std::size_t t = 0; t < all.magnitude.size(); ++t)
+    sum.magnitude[t] = std::max(sum.magnitude[t], all.magnitude[t]);
+  return compare(all.values, sum, whole.gradient.tensors, allowed);
+}
+
+/// Whether runs of the same examples give the same; says what else they do.
+inline bool repeats(microbatch const& first, microbatch const& second, microbatch const& third, mean_over unit,
+                    rounding const& allowed, report& to) {
+  auto const same = [&](microbatch const& a, microbatch const& b) {
+    estimate expected;
+    expected.add(1.0, a.gradient.values, a.magnitude);
+    return compare(b.gradient.values, expected, a.gradient.tensors, allowed);
+  };
+  difference const again = same(first, second);
+  if (first.count(unit) == second.count(unit) && again.rounding_alone()) return true;
+  estimate expected;  // of the third, if each adds what the second added
+  expected.add(2.0, second.gradient.values, second.magnitude);
+  expected.add(-1.0, first.gradient.values, first.magnitude);
+  bool const adds = compare(third.gradient.values, expected, first.gradient.tensors, allowed).rounding_alone();
+  to.add({adds ? diagnosis::adds_to_gradient : diagnosis::random,
+          joined({"in a second run of the same examples ", text_of(again, first.gradient.tensors)})});
+  return false;
+}
+
+/// Examines a function; returns what each example handed over by itself, or nothing where it is not worth going on.
+[[nodiscard]] inline std::vector<microbatch> examine_function(questioning& ask, std::size_t count,
+                                                              watched_parameters const& parameters,
+                                                              loop_terms const& terms, report& found) {
+  examples all(count);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<microbatch> each = ask.ask_each(count, found);
+  microbatch const whole = ask.ask(all, found);
+  mean_over const unit = ask.unit();
+  for (std::size_t e = 0; e < count; ++e)
+    if (!finite(each[e].gradient, joined({"the gradient of example ", std::to_string(e), " alone"}), found)) return {};
+  if (!finite(whole.gradient, "the gradient of all examples", found)) return {};
+  if (whole.count(unit) == 0.0)
+    throw error("accrue::doctor: all examples together count nothing", "there is no mean to compare with",
+                "hand over the count that the mean is over: samples, tokens or weight, as loop_terms says");
+
+  rounding allowed{std::max(whole.positions(), static_cast<double>(count)) + static_cast<double>(count), terms.slack};
+  for (std::size_t p = 0; p < parameters.size(); ++p) allowed.terms += static_cast<double>(parameters[p].longest);
+  microbatch const second = ask.ask(all, found);
+  microbatch const third = ask.ask(all, found);
+  if (!repeats(whole, second, third, unit, allowed, found)) return {};
+
+  std::mt19937_64 random(terms.seed);
+  examples shuffled = all;
+  shuffle(shuffled, random);
+  microbatch const reordered = ask.ask(shuffled, found);
+  estimate expected;
+  expected.add(1.0, whole.gradient.values, whole.magnitude);
+  difference const moved = compare(reordered.gradient.values, expected, whole.gradient.tensors, allowed);
+  if (!moved.rounding_alone()) {
+    found.add({diagnosis::depends_on_order,
+               joined({"with the examples in another order ", text_of(moved, whole.gradient.tensors)})});
+    return {};
+  }
+
+  // Cuts: by size, so that parts weigh very differently; in pairs; one by one.
+  examples by_count = all;
+  std::stable_sort(by_count.begin(), by_count.end(), [&](std::int64_t a, std::int64_t b) {
+    return each[static_cast<std::size_t>(a)].count(unit) < each[static_cast<std::size_t>(b)].count(unit);
+  });
+  std::vector<std::vector<microbatch>> cuts{each};
+  for (auto const& cutting : {cut(by_count, {count / 4, count / 3, count}),
+                              cut(shuffled, std::vector<std::size_t>((count + 1) / 2, 2))}) {
+    cuts.emplace_back();
+    for (examples const& part : cutting) cuts.back().push_back(ask.ask(part, found));
+  }
+  for (auto const& parts : cuts) {
+    double sum = 0;
+    for (microbatch const& part : parts) sum += part.count(unit);
+    if (std::abs(sum - whole.count(unit)) <= 1e-9 * whole.count(unit)) continue;
+    found.add({diagnosis::count_depends_on_split,
+               joined({"all examples count ", text_of(whole.count(unit)), "; cut into ", std::to_string(parts.size()),
+                       " parts they count ", text_of(sum)})});
+    return {};
+  }
+
+  auto const worst = [&](composition const& by) {
+    difference most;
+    for (auto const& parts : cuts)
+      if (difference const d = apart(by, whole, parts, unit, allowed); d.in_bounds > most.in_bounds) most = d;
+    return most;
+  };
+  difference const off = worst(compositions[0]);
+  if (off.rounding_alone()) return each;
+  std::string const saw = joined({"parts and whole differ: in the weighted sum of the parts ",
+                                  text_of(off, whole.gradient.tensors)});
+  std::vector<diagnosis> fitting;
+  for (composition const& by : compositions) {
+    std::optional<diagnosis> const d = whole.is_mean ? by.if_mean : by.if_sum;
+    if (d && by.weight(whole, unit) > 0.0 && worst(by).rounding_alone() &&
+        std::find(fitting.begin(), fitting.end(), *d) == fitting.end())
+      fitting.push_back(*d);
+  }
+  if (fitting.empty()) fitting.push_back(diagnosis::batch_statistics);
+  for (diagnosis const d : fitting) found.add({d, saw, fitting.size() == 1});
+  return {};
+}
+
+inline void require_examples(std::int64_t given, std::int64_t wanted) {
+  if (given < wanted)
+    throw error(joined({"accrue::doctor: ", std::to_string(given), " examples"}),
+                "microbatches of several sizes are cut from them",
+                joined({"give at least ", std::to_string(wanted), ", of different counts where counts differ"}));
+}
+
+}  // namespace detail
+
+/// Examines the function that gives a microbatch's gradient: whether any split of some examples gives the whole.
+///
+/// It asks for examples 0 to `count` - 1 all at once, three times, in another order, one by one, and in parts that weigh
+/// very differently, about 2.5 `count` + 8 calls. Order: before training, or at any time between two groups.
+/// Guarantee: parameters are as before, bit for bit. Whatever the function itself keeps, random numbers and running
+/// statistics, has moved on. Failure: `accrue::error` for fewer than 4 examples, gradients that do not fit the
+/// parameters, counts of 0; what is wrong with the gradients is in the report.
+/// Cost: copies to the host in double precision and waits for the device at every call: a tool to find mistakes with.
+/// Example: examples/doctor/doctor.cpp
+[[nodiscard]] inline report examine(watched_parameters const& parameters, microbatch_function const& function,
+                                    samples count, loop_terms const& terms = {}) {
+  terms.validate();
+  detail::require_examples(count.value(), 4);
+  report found;
+  detail::questioning ask(parameters, function, terms.mean);
+  std::vector<microbatch> const each =
+      detail::examine_function(ask, static_cast<std::size_t>(count.value()), parameters, terms, found);
+  return found;
+}
+
+}  // namespace accrue::doctor
+#endif

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Each mistake is planted in a loop or in a backward pass, and must be named, as that and as nothing else.
+#include <accrue/doctor/examine_loop.hpp>
+
+#include <doctest/doctest.h>
+#include <Kokkos_Core.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "models.hpp"
+
+using namespace models;
+using accrue::doctor::loop_terms;
+using accrue::doctor::report;
+
+namespace doctest {
+template <>
+struct StringMaker<std::vector<diagnosis>> {
+  static String convert(std::vector<diagnosis> const& list) {
+    std::ostringstream out;
+    for (diagnosis const each : list) out << each << ' ';
+    return out.str().c_str();
+  }
+};
+}  // namespace doctest
+
+namespace {
+
+/// Three different numbers, so that no two factors are the same.
+loop_terms const two_replicas_scaled{
+    .mean = mean_over::tokens, .microbatches = 3, .replicas = 2, .loss_scale = 1024, .takes_bound = true};
+
+template <class T>
+report examined(model<T>& of, loop_terms const& terms, std::vector<diagnosis> const& mistakes, int way = 0) {
+  loop<T> const wrong(of, terms, mistakes, way);
+  return accrue::doctor::examine_loop(
+      accrue::parameters(of.parameters), [&](examples const& list) { return of.mean(list); }, wrong,
+      accrue::samples{of.count()}, terms);
+}
+
+struct planted {
+  diagnosis mistake;
+  int ways = 1;
+};
+constexpr planted in_loops[] = {{diagnosis::mean_of_means},
+                                {diagnosis::mean_of_replica_means},
+                                {diagnosis::ignored_positions_counted, 2},
+                                {diagnosis::other_unit},
+                                {diagnosis::divided_twice, 2},
+                                {diagnosis::not_divided, 2},
+                                {diagnosis::last_group_divided_by_full},
+                                {diagnosis::not_cleared_between_groups, 3},
+                                {diagnosis::cleared_after_every_microbatch, 2},
+                                {diagnosis::clipped_per_microbatch, 3},
+                                {diagnosis::clipped_per_replica},
+                                {diagnosis::clipped_before_division, 3},
+                                {diagnosis::clipped_before_unscaling},
+                                {diagnosis::not_clipped},
+                                {diagnosis::never_unscaled},
+                                {diagnosis::unscaled_twice, 2},
+                                {diagnosis::world_size_missing},
+                                {diagnosis::world_size_twice},
+                                {diagnosis::parameters_changed},
+                                {diagnosis::random},
+                                {diagnosis::unexplained},
+                                {diagnosis::not_finite}};
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("each mistake of a loop is named, and nothing else is", T, float, double) {
+  for (kind const which : {kind::linear, kind::perceptron, kind::language})
+    for (planted const& each : in_loops)
+      for (int way = 0; way < each.ways; ++way) {
+        CAPTURE(models::name_of(which));
+        CAPTURE(accrue::doctor::name_of(each.mistake));
+        CAPTURE(way);
+        model<T> of(which, 30, 11);
+        auto const before = of.parameters.front()(0);
+        report const found = examined(of, two_replicas_scaled, {each.mistake}, way);
+        CHECK(found.diagnoses() == std::vector{each.mistake});
+        CHECK((!found.healthy() && found.findings().front().certain));
+        CHECK(of.parameters.front()(0) == before);
+      }
+}
+
+TEST_CASE("without clipping, scale and replicas the mistakes that are left are named as well") {
+  loop_terms const plain{.mean = mean_over::tokens, .microbatches = 4};
+  for (kind const which : {kind::linear, kind::perceptron, kind::language})
+    for (diagnosis const mistake :
+         {diagnosis::mean_of_means, diagnosis::ignored_positions_counted, diagnosis::other_unit,
+          diagnosis::divided_twice, diagnosis::not_divided, diagnosis::last_group_divided_by_full,
+          diagnosis::not_cleared_between_groups, diagnosis::cleared_after_every_microbatch,
+          diagnosis::parameters_changed, diagnosis::random, diagnosis::unexplained}) {
+      CAPTURE(models::name_of(which));
+      model<float> of(which, 30, 12);
+      CHECK(examined(of, plain, {mistake}).diagnoses() == std::vector{mistake});
+    }
+}
+
+TEST_CASE("two mistakes at once are both named") {
+  using enum diagnosis;
+  for (std::vector<diagnosis> const& both : std::vector<std::vector<diagnosis>>{
+           {mean_of_means, last_group_divided_by_full},  // sum += mean / A
+           {mean_of_means, not_divided},                 // sum += mean
+           {mean_of_means, not_cleared_between_groups},
+           {mean_of_means, clipped_per_microbatch},
+           {ignored_positions_counted, world_size_missing},
+           {divided_twice, never_unscaled},
+           {cleared_after_every_microbatch, unscaled_twice},
+           {not_divided, not_clipped}}) {
+    model<double> of(kind::perceptron, 30, 13);
+    CHECK(examined(of, two_replicas_scaled, both).diagnoses() == both);
+  }
+}
+
+TEST_CASE("mistakes that the numbers cannot tell apart are both named, as uncertain") {
+  loop_terms terms{.mean = mean_over::tokens, .microbatches = 2, .replicas = 2};  // A = D
+  model<double> of(kind::linear, 30, 14);
+  loop<double> unequal(of, terms, {diagnosis::world_size_missing});
+  report const found = examined(of, terms, {diagnosis::world_size_missing});
+  CHECK(found.diagnoses() == std::vector{diagnosis::not_divided, diagnosis::world_size_missing});
+  CHECK(!found.findings().front().certain);
+}
+
+TEST_CASE_TEMPLATE("each mistake of a backward pass is named, and the loop over it is not judged", T, float, double) {
+  using accrue::doctor::microbatch;
+  loop_terms const terms{.mean = mean_over::tokens};
+  for (kind const which : {kind::linear, kind::perceptron, kind::language}) {
+    CAPTURE(models::name_of(which));
+    model<T> of(which, 24, 15);
+    auto const counts = [&](examples const& list) { return accrue::tokens{of.tokens(list)}; };
+    auto const found = [&](accrue::doctor::microbatch_function const& function) {
+      loop<T> const right(of, terms, {});
+      report const all =
+          accrue::doctor::examine_loop(accrue::parameters(of.parameters), function, right, accrue::samples{24}, terms);
+      report const alone =
+          accrue::doctor::examine(accrue::parameters(of.parameters), function, accrue::samples{24}, terms);
+      CHECK(all.diagnoses() == alone.diagnoses());
+      CHECK(all.notes().size() == 1);
+      return alone.diagnoses();
+    };
+    using enum diagnosis;
+    CHECK(found([&](examples const& e) { return of.mean(e, {.batch_statistics = true}); }) ==
+          std::vector{batch_statistics});
+    CHECK(found([&](examples const& e) { return of.mean(e, {.dropout = true}); }) == std::vector{random});
+    CHECK(found([&](examples const& e) { return of.mean(e, {.dropout_by_place = true}); }) ==
+          std::vector{depends_on_order});
+    CHECK(found([&](examples const& e) {
+            of.write(of.sum_gradient(e), T(1) / static_cast<T>(of.tokens(e)), true);
+            return microbatch(accrue::mean_gradient{of.gradient}, counts(e));
+          }) == std::vector{adds_to_gradient});
+    CHECK(found([&](examples const& e) {
+            of.write(of.sum_gradient(e));
+            return microbatch(accrue::mean_gradient{of.gradient}, counts(e));
+          }) == std::vector{sum_called_mean});
+    CHECK(found([&](examples const& e) {
+            of.write(of.sum_gradient(e), T(1) / static_cast<T>(of.tokens(e)));
+            return microbatch(accrue::sum_gradient{of.gradient}, counts(e));
+          }) == std::vector{mean_called_sum});
+    CHECK(found([&](examples const& e) {
+            of.write(of.sum_gradient(e), T(1) / static_cast<T>(e.size()));
+            return microbatch(accrue::mean_gradient{of.gradient}, counts(e), accrue::samples{e.size()});
+          }) == std::vector{other_unit});
+    CHECK(found([&](examples const& e) {
+            of.write(of.sum_gradient(e), T(1) / static_cast<T>(of.tokens(e) + of.ignored(e)));
+            return microbatch(accrue::mean_gradient{of.gradient}, counts(e), accrue::ignored_tokens{of.ignored(e)});
+          }) == std::vector{ignored_positions_counted});
+    CHECK(found([&](examples const& e) {  // counts a rectangle, padding and all
+            std::int64_t longest = 0;
+            for (auto const each : e) longest = std::max(longest, of.tokens({each}) + of.ignored({each}));
+            std::int64_t const all = longest * static_cast<std::int64_t>(e.size());
+            of.write(of.sum_gradient(e), T(1) / static_cast<T>(all));
+            return microbatch(accrue::mean_gradient{of.gradient}, accrue::tokens{all});
+          }) == std::vector{count_depends_on_split});
+    CHECK(found([&](examples const& e) {
+            of.parameters.front()(0) += static_cast<T>(0.125);
+            return of.mean(e);
+          }) == std::vector{parameters_changed});
+    CHECK(found([&](examples const& e) {
+            of.write(of.sum_gradient(e), e.front() == 3 ? static_cast<T>(INFINITY) : T(1));
+            return microbatch(accrue::sum_gradient{of.gradient}, counts(e));
+          }) == std::vector{not_finite});
+  }
+}
