@@ -72,13 +72,39 @@ void the_loop() {
 
 // ---- a schedule ----------------------------------------------------------------------------------------------------
 
+void a_schedule() {
+  layer const parameters, gradient;
+  accrue::accumulator group(
+      accrue::parameters(parameters.weight, parameters.bias), accrue::per_sample{}, accrue::every{2},
+      accrue::keep_last{},
+      accrue::scheduled(accrue::adamw{.learning_rate = 1e-3},
+                        accrue::schedule::sequence(accrue::schedule::warm_up(accrue::updates{10}),
+                                                   accrue::schedule::cosine(accrue::updates{990}, 1.0, 0.1))));
+
+  for (microbatch const& batch : data) {
+    backward(parameters, batch, gradient);
+    group.accumulate(accrue::mean_gradient{gradient.weight, gradient.bias}, accrue::samples{batch.samples});
+    if (group.full()) group.update();
+  }
+  group.end_of_data();
+
+  auto const& rate = group.policies().update.schedule();
+  check(rate(accrue::updates{9}) == 1.0 && rate(accrue::updates{1000}) == 0.1, "the schedule on the host");
+  check(accrue::factor_now(rate, group.ledger()) == 0.4, "the fourth update");
+  check(std::abs(first(parameters.weight)) < 7e-4f, "the first updates");  // 1e-4, 2e-4 and 3e-4 at the most
+
+  auto const by_tokens = accrue::schedule::by_function<accrue::tokens>(
+      [] KOKKOS_FUNCTION(std::int64_t n) { return n < 1'000'000 ? 1.0 : 0.5; });
+  check(by_tokens(accrue::tokens{1'000'000}) == 0.5, "a function");
+}
+
 /// Rises over the first ten applied updates, then falls with the square root of their number.
 double learning_rate(accrue::updates applied) {
   double const next = static_cast<double>(applied.value()) + 1.0;
   return 1e-3 * std::min(next / 10.0, std::sqrt(10.0 / next));
 }
 
-void a_schedule() {
+void a_schedule_by_hand() {
   layer const parameters, gradient;
   accrue::accumulator group(accrue::parameters(parameters.weight, parameters.bias), accrue::per_sample{},
                             accrue::every{2}, accrue::keep_last{}, accrue::adamw{});
@@ -394,6 +420,7 @@ int main(int argc, char* argv[]) {
   Kokkos::ScopeGuard const kokkos(argc, argv);
   the_loop();
   a_schedule();
+  a_schedule_by_hand();
   skipped_updates();
   mixed_precision();
   one_scale_for_two();

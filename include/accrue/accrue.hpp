@@ -16,6 +16,7 @@
 #include <accrue/update/adam.hpp>
 #include <accrue/update/momentum.hpp>
 #include <accrue/update/per_element.hpp>
+#include <accrue/update/scheduled.hpp>
 #include <accrue/update/sgd.hpp>
 #include <accrue/update/with_gradient.hpp>
 #include <accrue/update_together.hpp>

@@ -277,8 +277,8 @@ class pipeline : public filling<Exec, Recipe, Set> {
       auto& model = sums_.model();
       auto decision = decision_of(exec, divided, padded, together);
       if constexpr (veto::on_host) decision.when.vetoed = vetoed ? *vetoed : vetoed_on_host(exec, decision);
-      model.apply(rules::label(policies_.update), exec, rules::on_device(policies_.update), decision.clip, decision,
-                  sums_.norm_of_group(policies_.clip).workers_gone);
+      model.apply(rules::label(policies_.update), exec, rules::on_device(policies_.update, book_.clock()),
+                  decision.clip, decision, sums_.norm_of_group(policies_.clip).workers_gone);
 
       handle done = book_.close_attempted(exec, entry(), own_counts());
       [[maybe_unused]] auto const touched = rules::touched_for_host(model, exec);

@@ -36,7 +36,8 @@ concept clips_somewhere = clip_policy<T> || is_on_microbatch_v<T> || is_on_repli
 template <class T>
 concept rejects_microbatches = non_finite_policy<T> && T::rejects;
 template <class T>
-concept updates_somehow = update_policy<T> || host_update_policy<T> || per_group_of_rules<T>;
+concept updates_somehow =
+    update_policy<T> || host_update_policy<T> || clocked_update_policy<T> || per_group_of_rules<T>;
 
 // A policy that does not satisfy its slot is reported once, then replaced, so that nothing follows from it.
 template <bool Satisfied, class Policy, class Fallback>
@@ -86,6 +87,7 @@ struct recipe_check {
 
   static_assert(!has_views, ACCRUE_SAY_BARE_VIEW);
   static_assert(all_policies || has_views, ACCRUE_SAY_NOT_A_POLICY);
+  static_assert(times_filled<slot::schedule, Policies...> == 0, ACCRUE_SAY_BARE_SCHEDULE);
   static_assert(normalizes || !all_policies, ACCRUE_SAY_NO_NORMALIZATION);
   static_assert(at_most_once<slot::normalization, Policies...>, ACCRUE_SAY_TWO_NORMALIZATIONS);
   static_assert(at_most_once<slot::objective, Policies...>, ACCRUE_SAY_TWO_OBJECTIVES);

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_UPDATE_RULES_HPP
 #define ACCRUE_UPDATE_RULES_HPP
 
+#include <accrue/core/run_clock.hpp>
 #include <accrue/passes/apply.hpp>
 #include <accrue/passes/buffer_views.hpp>
 #include <accrue/update/per_group.hpp>
@@ -31,8 +32,10 @@ struct rule_tuple<per_group<Rules...>> {
 };
 
 template <class Rule>
-[[nodiscard]] auto device_part_of(Rule const& rule) {
-  if constexpr (host_update_policy<Rule>) {
+[[nodiscard]] auto device_part_of(Rule const& rule, [[maybe_unused]] run_clock const& clock) {
+  if constexpr (clocked_update_policy<Rule>) {
+    return rule.device_part(clock);
+  } else if constexpr (host_update_policy<Rule>) {
     return rule.device_part();
   } else {
     return rule;
@@ -60,6 +63,11 @@ struct update_rules {
 
   static constexpr bool calls_host = []<class... Rules>(std::type_identity<std::tuple<Rules...>>) {
     return (host_update_policy<std::remove_cvref_t<Rules>> || ...);
+  }(std::type_identity<std::remove_cvref_t<decltype(tuple::of(std::declval<Update const&>()))>>{});
+
+  /// Whether some rule depends on how far the run is.
+  static constexpr bool goes_by_clock = []<class... Rules>(std::type_identity<std::tuple<Rules...>>) {
+    return (clocked_update_policy<std::remove_cvref_t<Rules>> || ...);
   }(std::type_identity<std::remove_cvref_t<decltype(tuple::of(std::declval<Update const&>()))>>{});
 
   [[nodiscard]] static std::string const& label(Update const&) {
@@ -92,16 +100,16 @@ struct update_rules {
   }
 
   [[nodiscard]] static int state_words(Update const& update) {
-    return std::apply([](auto const&... rule) { return std::max({detail::device_part_of(rule).state_words()...}); },
+    return std::apply([](auto const&... rule) { return std::max({detail::device_part_of(rule, {}).state_words()...}); },
                       tuple::of(update));
   }
   /// One rule for all groups stands in the list once; the list hands it to every group.
-  [[nodiscard]] static auto on_device(Update const& update) {
-    return std::apply([](auto const&... rule) { return detail::listed(detail::device_part_of(rule)...); },
+  [[nodiscard]] static auto on_device(Update const& update, run_clock const& clock) {
+    return std::apply([&](auto const&... rule) { return detail::listed(detail::device_part_of(rule, clock)...); },
                       tuple::of(update));
   }
 
-  using device_rules = decltype(on_device(std::declval<Update const&>()));
+  using device_rules = decltype(on_device(std::declval<Update const&>(), run_clock{}));
 
  private:
   template <std::size_t Group, class Rule, class Model, class Exec>

@@ -125,12 +125,23 @@ void every_rule(exec const& instance, mixed const& m) {
   own.change_rule(rule);
   static_cast<void>(own.update());
 
+  auto const by = accrue::schedule::by_function<tokens>(KOKKOS_LAMBDA(std::int64_t n) { return 1.0 / double(n + 1); });
+  accrue::accumulator by_tokens(accrue::parameters(m.a), accrue::per_token{}, accrue::scheduled(accrue::adam{}, by));
+  by_tokens.accumulate(accrue::mean_gradient{m.a}, tokens{2});
+  static_cast<void>(by_tokens.update());
+
   accrue::accumulator wide(accrue::parameters(m.a, m.c, m.d), accrue::per_token{}, accrue::carry_last{},
                            accrue::on_microbatch(accrue::clip_by_value{}), accrue::widened<double>{}, accrue::adam{});
   run(wide, instance, m, m.a, m.c, m.d);
 
-  accrue::accumulator plain(accrue::parameters(m.b), accrue::per_microbatch{}, accrue::clip_by_global_norm{},
-                            accrue::sgd{});
+  accrue::accumulator plain(
+      accrue::parameters(m.b), accrue::per_microbatch{}, accrue::clip_by_global_norm{},
+      accrue::scheduled(accrue::sgd{}, accrue::schedule::of_attempted(accrue::schedule::sequence(
+                                           accrue::schedule::warm_up(accrue::updates{9}),
+                                           accrue::schedule::linear(accrue::updates{9}, 1.0, 0.5),
+                                           accrue::schedule::cosine(accrue::updates{9}),
+                                           accrue::schedule::constant(accrue::updates{9}, 0.5),
+                                           accrue::schedule::inverse_square_root(accrue::updates{9})))));
   plain.accumulate(accrue::mean_gradient{m.b});
   static_cast<void>(plain.update());
 }

@@ -197,6 +197,34 @@ TEST_CASE("P-021 replicas: they do not multiply the schedule") {
   }
 }
 
+TEST_CASE("replicas: a schedule of tokens goes by those of all, and who counts others is named") {
+  std::vector<array> const theta{array("theta", 1), array("theta", 1)};
+  auto const make = [&](std::size_t r) {
+    return accrue::accumulator(
+        accrue::parameters(theta[r]), accrue::per_token{}, in_process_replicas<>{},
+        accrue::scheduled(accrue::sgd{.learning_rate = 1.0}, accrue::schedule::linear(tokens{40}, 1.0, 0.0)));
+  };
+  std::vector<decltype(make(0))> replicas;
+  replicas.push_back(make(0)), replicas.push_back(make(1));
+  auto const feed = [&] {
+    replicas[0].accumulate(mean_gradient{vector_of({1.0})}, tokens{3});
+    replicas[1].accumulate(mean_gradient{vector_of({1.0})}, tokens{7});
+  };
+  for (int update = 0; update < 2; ++update) {
+    feed();
+    accrue::update_replicas(replicas);
+  }
+  for (array const& each : theta) CHECK(values(each)[0] == -1.75);  // 1 and 30/40, by its own tokens 37/40 and 33/40
+
+  replicas[1].accumulate(mean_gradient{vector_of({1.0})}, tokens{7});
+  replicas[1].discard();  // the other one does not know of these
+  feed();
+  std::string const message = message_of([&] { accrue::update_replicas(replicas); });
+  CHECK(message.find("replica 1 counts 0 samples and 27 tokens") != std::string::npos);
+  for (array const& each : theta) CHECK(values(each)[0] == -1.75);
+  for (auto const& each : replicas) CHECK(each.held() == accrue::microbatches{1});
+}
+
 TEST_CASE("replicas: a parameter that some of them touch, or none, is what the touching ones say") {
   std::vector<array> a, b;
   auto const make = [&] {

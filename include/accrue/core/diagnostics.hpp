@@ -170,6 +170,20 @@
 #define ACCRUE_SAY_BAD_UPDATE                                                                                  \
   "accrue::accumulator: the update policy does not satisfy accrue::update_policy: it needs state_words() and " \
   "for_update<T>(n)"
+#define ACCRUE_SAY_BARE_SCHEDULE \
+  "accrue::accumulator: a schedule goes with the rule that it changes: accrue::scheduled(rule, schedule)"
+#define ACCRUE_SAY_RULE_WITHOUT_RATE                                                                             \
+  "accrue::scheduled: the rule has no member learning_rate that a factor could multiply: give a rule that has, " \
+  "such as accrue::sgd{}, or change yours with change_rule()"
+#define ACCRUE_SAY_NOT_A_SCHEDULE                                                                     \
+  "accrue::scheduled: the second argument is no schedule: give one of accrue::schedule, for example " \
+  "accrue::schedule::cosine(accrue::updates{1000})"
+#define ACCRUE_SAY_SCHEDULE_UNIT \
+  "accrue::schedule: a schedule goes by accrue::updates, accrue::samples or accrue::tokens"
+#define ACCRUE_SAY_SCHEDULES_OF_TWO_UNITS \
+  "accrue::schedule::sequence: its parts go by different units: give all of them in one"
+#define ACCRUE_SAY_ENDLESS_SCHEDULE \
+  "accrue::schedule::sequence: a part that has no end is followed by another: put it last"
 #define ACCRUE_SAY_PAD_NEEDS_EVERY                                                                              \
   "accrue::accumulator: pad_last divides as if the last group had all its microbatches: it needs the boundary " \
   "accrue::every{A}"

@@ -26,6 +26,7 @@ struct veto {};
 struct holding {};
 struct replicas {};
 struct update {};
+struct schedule {};  ///< not of a recipe: of a rule, see update/scheduled.hpp
 }  // namespace slot
 
 /// A value type that answers one question of the recipe.

@@ -27,6 +27,8 @@ class group_book {
   [[nodiscard]] device_record* next_slot() const { return ring_.slot(next_number()); }
   [[nodiscard]] device_totals* device_side() const { return ring_.totals(); }
   [[nodiscard]] device_rejection* rejections() const { return ring_.rejections(); }
+  /// How far the run is at the group that closes next, for rules that depend on it.
+  [[nodiscard]] run_clock clock() const { return ledger_.clock(device_side()); }
   /// What the device found out about the group that was closed last, and the totals with it. Cost: one fence.
   struct finding {
     device_record record;

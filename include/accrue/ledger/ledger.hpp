@@ -3,6 +3,7 @@
 #define ACCRUE_LEDGER_LEDGER_HPP
 
 #include <accrue/core/decision.hpp>
+#include <accrue/core/run_clock.hpp>
 #include <accrue/ledger/record.hpp>
 #include <accrue/ledger/rejection.hpp>
 
@@ -103,6 +104,11 @@ class ledger {
     slot(closed_) = std::move(entry);
   }
   void book_carried() noexcept { ++carried_; }
+
+  /// How far the run is without the open group, as kernels may ask; `totals` are on the device.
+  [[nodiscard]] run_clock clock(device_totals const* totals) const {
+    return {totals, attempted_.value(), over_replicas_.samples.value(), over_replicas_.tokens.value()};
+  }
 
   [[nodiscard]] std::int64_t unsettled() const { return closed_ - settled_; }
   [[nodiscard]] std::int64_t unshown() const { return closed_ - shown_; }

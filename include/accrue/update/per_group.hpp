@@ -47,7 +47,8 @@ namespace detail {
 template <class T>
 inline constexpr bool holds_rules_v = false;
 template <class... Rules>
-inline constexpr bool holds_rules_v<per_group<Rules...>> = ((update_policy<Rules> || host_update_policy<Rules>)&&...);
+inline constexpr bool holds_rules_v<per_group<Rules...>> = ((update_policy<Rules> || host_update_policy<Rules> ||
+                                                             clocked_update_policy<Rules>)&&...);
 }  // namespace detail
 
 /// A `per_group` whose arguments are all update policies.

@@ -3,6 +3,7 @@
 #define ACCRUE_UPDATE_UPDATE_POLICY_HPP
 
 #include <accrue/core/error.hpp>
+#include <accrue/core/run_clock.hpp>
 #include <accrue/core/slots.hpp>
 
 #include <Kokkos_Macros.hpp>
@@ -32,6 +33,12 @@ concept update_policy = fills_slot<Policy, slot::update> && requires(Policy cons
 template <class Policy>
 concept host_update_policy = fills_slot<Policy, slot::update> && requires(Policy const p) {
   { p.device_part() } -> update_policy;
+};
+
+/// An update whose settings depend on how far the run is: `device_part(clock)` is the rule that is launched.
+template <class Policy>
+concept clocked_update_policy = fills_slot<Policy, slot::update> && requires(Policy const p, run_clock const& clock) {
+  { p.device_part(clock) } -> update_policy;
 };
 
 /// Stands where no policy was given; `update()` does not compile with it.
