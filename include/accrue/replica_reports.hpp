@@ -110,10 +110,18 @@ class replica_reports {
     for (std::size_t v = 0; v < touched.size(); ++v)
       if (touched[v]) found.touched.set(v), ++count;
     r.partly = count != touched.size() ? 1 : 0;
-    r.agrees = {group.replica_side_.recipe(group.policies_), group.replica_side_.shapes(),
-                static_cast<std::int64_t>(touched.size()), group.book_.totals().groups_over_replicas() + 1, 1.0};
+    r.agrees = {group.replica_side_.recipe(group.policies_),
+                group.replica_side_.shapes(),
+                static_cast<std::int64_t>(touched.size()),
+                group.book_.totals().groups_over_replicas() + 1,
+                1.0,
+                {},
+                {}};
     if constexpr (scales) r.agrees.loss_scale = static_cast<double>(group.scale_.cell().on(exec).value());
-    if constexpr (stages::rules::goes_by_clock) r.agrees.counted = group.book_.totals().over_replicas();
+    if constexpr (stages::rules::goes_by_clock) {
+      r.agrees.samples = group.book_.totals().over_replicas().samples;
+      r.agrees.tokens = group.book_.totals().over_replicas().tokens;
+    }
     return found;
   }
   /// Losses and counts that lie on the device. Cost: one fence, with terms one for each that has losses there.

@@ -52,7 +52,8 @@ struct replica_agreement {
   std::int64_t views = 0;
   std::int64_t number = 0;  ///< of the group, among those closed over replicas
   double loss_scale = 1.0;
-  group_counts counted{};  ///< over all replicas, where a schedule may go by it
+  accrue::samples samples;  ///< over all replicas so far, where a schedule may go by them
+  accrue::tokens tokens;
 
   /// The first thing that differs, or nothing.
   [[nodiscard]] std::string difference(replica_agreement const& other) const {
@@ -63,16 +64,16 @@ struct replica_agreement {
     if (recipe != other.recipe) return "has another recipe";
     if (loss_scale != other.loss_scale)
       return "has the loss scale " + std::to_string(loss_scale) + ", not " + std::to_string(other.loss_scale);
-    if (counted.samples != other.counted.samples || counted.tokens != other.counted.tokens)
-      return "counts " + std::to_string(counted.samples.value()) + " samples and " +
-             std::to_string(counted.tokens.value()) + " tokens in the groups that it closed, not " +
-             std::to_string(other.counted.samples.value()) + " and " + std::to_string(other.counted.tokens.value());
+    if (samples != other.samples || tokens != other.tokens)
+      return "counts " + std::to_string(samples.value()) + " samples and " + std::to_string(tokens.value()) +
+             " tokens in the groups that it closed, not " + std::to_string(other.samples.value()) + " and " +
+             std::to_string(other.tokens.value());
     return {};
   }
 
   template <class Visit>
   void state(Visit&& visit) {
-    visit(recipe, shapes, views, number, loss_scale, counted);
+    visit(recipe, shapes, views, number, loss_scale, samples, tokens);
   }
 };
 
