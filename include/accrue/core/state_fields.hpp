@@ -115,8 +115,9 @@ class field_reader {
   void operator()(Fields&... fields) {
     (take(fields), ...);
   }
+  [[nodiscard]] bool at_end() const { return bytes_.empty(); }
   void require_end() const {
-    if (!bytes_.empty())
+    if (!at_end())
       refuse_difference({"section '", section_, "' has ", std::to_string(bytes_.size()),
                          " bytes more than this accumulator keeps there"});
   }
