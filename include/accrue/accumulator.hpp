@@ -179,6 +179,17 @@ class accumulator {
   /// Throws the open group away; the ledger counts what it held as dropped.
   void discard() { stages_.discard(); }
 
+  /// Begins the open group anew: what it held is to be handed over again, and counts in the ledger as started again
+  /// only.
+  ///
+  /// Guarantee: sums, counts, terms, losses, rejections and the loss scale are as if nothing of the group had come; not
+  /// the microbatches that were carried into it, which are lost. Cost: nothing; two fences where microbatches were
+  /// looked at before they were let in. Example: accrue/group_in_memory.hpp
+  void start_again() {
+    static_assert(!shards, ACCRUE_SAY_SHARDED_WHOLE);
+    stages_.start_again();
+  }
+
   /// Takes other settings of the update rule, for schedules; in force from the next update on.
   ///
   /// Failure: `accrue::error` for settings that make no sense, or that need more state than was allocated.

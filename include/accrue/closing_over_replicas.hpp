@@ -45,13 +45,14 @@ class closing_over_replicas {
     std::vector<handle> closed;  ///< one for each
     bool all_ended;
     bool closed_something;
+    std::int64_t refill = 0;  ///< nothing was closed: fill the group again, in microbatches of at most so many samples
   };
 
   /// One group. `ended`: the replicas of this process have no more data.
-  static result run(std::vector<replica> const& hosted, bool ended) {
+  static result run(std::vector<replica> const& hosted, bool ended, refill_wish const& wish = {}) {
     if constexpr (shards_v<transport_type>)
       sharding<Exec, Recipe, Set>::finish(hosted.front().group, hosted.front().exec);
-    closing_over_replicas closing(hosted, ended);
+    closing_over_replicas closing(hosted, ended, wish);
     return closing.close();
   }
 
@@ -59,12 +60,17 @@ class closing_over_replicas {
   /// What becomes of a group.
   enum class fate { nothing, empty, update, drop, carry };
 
-  closing_over_replicas(std::vector<replica> const& hosted, bool ended)
-      : hosted_(hosted), first_(hosted.front().group), reports_(hosted, ended) {}
+  closing_over_replicas(std::vector<replica> const& hosted, bool ended, refill_wish const& wish)
+      : hosted_(hosted), first_(hosted.front().group), reports_(hosted, ended, wish) {}
 
   result close() {
     auto const& transport = first_.policies_.replicas;
     result done{{}, reports_.all_ended(), false};
+    if (is_refilled()) {
+      for (auto const& [group, exec] : hosted_) done.closed.push_back(group.book_.nothing_closed(exec, outcome::empty));
+      done.refill = reports_.whole().refill.microbatch;
+      return done;
+    }
     fate const what = fate_of_group();
     if (what == fate::nothing || what == fate::carry) {
       for (auto const& [group, exec] : hosted_) {
@@ -91,6 +97,21 @@ class closing_over_replicas {
     return done;
   }
 
+  /// Whether the group did not fit into the memory of a replica, and all fill theirs again.
+  ///
+  /// Failure: `accrue::error` on every member where one cannot, with all groups still open.
+  [[nodiscard]] bool is_refilled() const {
+    refill_wish const& wish = reports_.whole().refill;
+    if (wish.failed > 0)
+      throw error(joined({"accrue: ", std::to_string(wish.failed), " of the members could not fill their group"}),
+                  "the others have nothing to add theirs to", "see the error of the one that failed");
+    if (wish.wanted > 0 && wish.unable > 0)
+      throw error(joined({"accrue: the group did not fit into the memory of ", std::to_string(wish.wanted),
+                          " of the members, and ", std::to_string(wish.unable),
+                          " replicas do not know how to fill theirs again"}),
+                  "all of them have to start the group again", "use accrue::fitting_microbatches on every replica");
+    return wish.wanted > 0;
+  }
   [[nodiscard]] fate fate_of_group() const {
     auto const& whole = reports_.whole();
     std::int64_t const held = whole.group.counts.microbatches.value();

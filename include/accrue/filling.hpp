@@ -193,7 +193,7 @@ class filling {
     try {
       microbatch.enter(exec, policies_, sums_, next, last, given...);
     } catch (...) {  // of a producer: the sums may be written in part, and other terms are in them
-      discard();
+      break_off();
       sums_.forget();
       throw;
     }
@@ -210,6 +210,19 @@ class filling {
                   "its sums are those of all of them",
                   "close it with update(), with a veto if it is to change nothing");
     if (held().value() > 0) close_known(exec_, outcome::discarded);
+  }
+
+  /// Whether a group whose producer throws is started again, by whoever asks for that, or else discarded.
+  void start_again_where_broken_off(bool does) { starts_again_ = does; }
+  /// Begins the open group anew, as if nothing of it had come.
+  void start_again() {
+    require_alive();
+    if (held().value() == 0) return;
+    auto const before = group_.counts;
+    bool const left_out = rejects && sums_.looked();
+    book_.take_back(before, left_out ? &sums_.scalars().data()->gate : nullptr);
+    open_next();
+    book_.observers().group_started_again(before);
   }
 
  protected:
@@ -253,12 +266,15 @@ class filling {
   group_book<Exec> book_;
   std::conditional_t<scales, scale_use<Exec>, no_scale_use> scale_;
   replica_side<Exec, typename sums_type::model_type, Recipe, alone> replica_side_;
+  bool starts_again_ = false;
   std::optional<group_counts> own_;  ///< of this replica, while the open group is that of all of them
 
   /// What this replica handed over to a group that is closed over replicas; null for others.
   [[nodiscard]] group_counts const* own_counts() const { return own_ ? &*own_ : nullptr; }
 
  private:
+  void break_off() { starts_again_ ? start_again() : discard(); }
+
   template <class, class, class>
   friend class restart_state;
   template <class, class, class>
@@ -299,7 +315,7 @@ class filling {
       try {
         sums_.take(exec, policies_.clip, gradient, by, last);
       } catch (...) {  // the sums may be written in part
-        discard();
+        break_off();
         throw;
       }
     } else {

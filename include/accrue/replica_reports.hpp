@@ -36,10 +36,16 @@ class replica_reports {
 
  public:
   /// Order: all members make one together. Guarantee: the same on all. Cost: one gather, another one where a replica
-  /// left parameters out. Failure: `accrue::error` on every member where one does not agree, with all groups still
-  /// open.
-  replica_reports(std::vector<replica> const& hosted, bool ended) : hosted_(hosted) {
-    for (replica const& each : hosted) own_.push_back(report_of(each, ended));
+  /// left parameters out, and one among partners where groups may be filled again. Failure: `accrue::error` on every
+  /// member where one does not agree, with all groups still open.
+  replica_reports(std::vector<replica> const& hosted, bool ended, refill_wish wish) : hosted_(hosted) {
+    for (replica const& each : hosted) {
+      own_.push_back(report_of(each, ended));
+      refill_wish& refill = own_.back().report.refill;
+      refill = wish;
+      if (own_.size() > 1) refill.wanted = refill.failed = 0;  // of a member, said once
+      refill.unable = wish.able == 0 && (!ended || each.group.held().value() > 0) ? 1 : 0;
+    }
     mine_ = own_.front().report;
     touched_ = own_.front().touched;
     for (std::size_t i = 1; i < own_.size(); ++i) {
@@ -51,7 +57,15 @@ class replica_reports {
     require_agreement(transport, all);
     whole_ = all.front();
     for (std::size_t m = 1; m < all.size(); ++m) whole_.merge(all[m]);
-    if (transport.members() > 1 && whole_.partly > 0)
+    if constexpr (has_partners<typename Recipe::replicas_type>) {
+      if (whole_.refill.able > 0) {  // on all partners alike
+        std::vector<refill_wish> const all_parts = gathered(transport.partners(), whole_.refill);
+        whole_.refill = {};
+        for (refill_wish const& each : all_parts) whole_.refill.merge(each);
+      }
+    }
+    bool const is_summed = whole_.refill.wanted == 0 && whole_.refill.failed == 0;
+    if (transport.members() > 1 && whole_.partly > 0 && is_summed)
       for (touched_bits const& each : gathered(transport, touched_)) touched_.merge(each);
   }
 

@@ -33,6 +33,25 @@ struct closing_of_replicas {
     return group.stages_.directory();
   }
 
+  template <class Group>
+  [[nodiscard]] static auto& stages_of(Group& group) {
+    return group.stages_;
+  }
+  template <class Group>
+  static void tell_data_ended(Group& group) {
+    group.tell_data_ended();
+  }
+  /// One group, as far as the replicas fill it.
+  template <class Exec, class Set, class... Policies>
+  static auto run_once(std::vector<accumulator<Exec, Set, Policies...>*> const& replicas, bool ended,
+                       refill_wish const& wish) {
+    using closing = typename accumulator<Exec, Set, Policies...>::closing;
+    std::vector<typename closing::replica> hosted;
+    hosted.reserve(replicas.size());
+    for (auto* each : replicas) hosted.push_back({each->stages_, each->exec()});
+    return closing::run(hosted, ended, wish);
+  }
+
   template <class Exec, class Set, class... Policies>
   static auto run(std::vector<accumulator<Exec, Set, Policies...>*> const& replicas, bool ended) {
     using closing = typename accumulator<Exec, Set, Policies...>::closing;

@@ -73,10 +73,11 @@
   "accrue::accumulator: accrue::sharded sums each microbatch over the replicas at once: leave it out with gradients " \
   "that arrive reduced, named terms, running, compensated, order_independent, gather, on_microbatch, on_replica and " \
   "reject_microbatch"
-#define ACCRUE_SAY_SHARDED_WHOLE                                                                          \
-  "accrue::accumulator: no replica of accrue::sharded has the whole sum: hand over whole gradients with " \
-  "accumulate(), "                                                                                        \
-  "take rules without a part on the host, and look at norms in the ledger instead of measure() and snapshot()"
+#define ACCRUE_SAY_SHARDED_WHOLE                                                                                    \
+  "accrue::accumulator: no replica of accrue::sharded has the whole sum: hand over whole gradients with "           \
+  "accumulate(), "                                                                                                  \
+  "take rules without a part on the host, look at norms in the ledger instead of measure() and snapshot(), and do " \
+  "without start_again() and accrue::fitting_microbatches"
 #define ACCRUE_SAY_NOT_EXCHANGED                                                                                 \
   "accrue::accumulator: this summation does not say how its sums go to other replicas: take accrue::widened<>, " \
   "accrue::order_independent, or accrue::compensated on floats"
@@ -255,9 +256,9 @@
   "accrue::accumulator: change_rule() takes another value of the update policy given at construction, of the same " \
   "type"
 
-#define ACCRUE_SAY_NOT_AN_OBSERVER                                                                                   \
-  "accrue::accumulator: an observer has a function for at least one moment: microbatch_accumulated, group_closing, " \
-  "group_recorded or data_ended"
+#define ACCRUE_SAY_NOT_AN_OBSERVER                                                                    \
+  "accrue::accumulator: an observer has a function for at least one moment: microbatch_accumulated, " \
+  "group_started_again, group_closing, group_recorded or data_ended"
 
 #define ACCRUE_SAY_OBSERVER_NOT_COPIED                                                                          \
   "accrue::accumulator: an observer is kept by value, and this one can be neither copied nor moved: hand over " \

@@ -24,6 +24,13 @@ struct device_counts {
     ignored_tokens += other.ignored_tokens;
     positions += other.positions;
   }
+  KOKKOS_FUNCTION void take_back(device_counts const& other) {
+    microbatches -= other.microbatches;
+    samples -= other.samples;
+    tokens -= other.tokens;
+    ignored_tokens -= other.ignored_tokens;
+    positions -= other.positions;
+  }
   /// For a restart, see `field_writer`.
   template <class Visit>
   void state(Visit&& visit) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,27 @@ struct replica_agreement {
   }
 };
 
+/// What a replica says about filling its group again, and what all of them say together.
+struct refill_wish {
+  std::int64_t able = 0;    ///< replicas that know how to
+  std::int64_t unable = 0;  ///< replicas that hold something, and do not
+  std::int64_t wanted = 0;  ///< members that ask for it, because the group did not fit into memory
+  std::int64_t failed = 0;  ///< members whose group cannot be filled at all
+  std::int64_t microbatch = std::numeric_limits<std::int64_t>::max();  ///< the largest from now on, in samples
+
+  void merge(refill_wish const& other) {
+    able += other.able;
+    unable += other.unable;
+    wanted += other.wanted;
+    failed += other.failed;
+    microbatch = microbatch < other.microbatch ? microbatch : other.microbatch;
+  }
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(able, unable, wanted, failed, microbatch);
+  }
+};
+
 /// What a member says, of all the replicas that it hosts, before their sums are formed.
 template <class Group>
 struct replica_report {
@@ -93,6 +115,7 @@ struct replica_report {
   std::int64_t ready = 0;     ///< replicas whose sums can go over piece by piece, as they are
   Group group{};
   gate_state gate{};  ///< where microbatches may be rejected
+  refill_wish refill;
 
   /// Adds another hosted replica, or what another member says. Failure: `accrue::error` where a count overflows.
   void merge(replica_report const& other) {
@@ -105,10 +128,11 @@ struct replica_report {
     ready += other.ready;
     group.merge(other.group);
     gate.merge(other.gate);
+    refill.merge(other.refill);
   }
   template <class Visit>
   void state(Visit&& visit) {
-    visit(agrees, odd_one, odd, hosted, wanted, unfilled, ended, partly, ready, group, gate);
+    visit(agrees, odd_one, odd, hosted, wanted, unfilled, ended, partly, ready, group, gate, refill);
   }
 };
 

@@ -2,16 +2,30 @@
 #ifndef ACCRUE_LEDGER_GROUP_BOOK_HPP
 #define ACCRUE_LEDGER_GROUP_BOOK_HPP
 
+#include <accrue/core/decision.hpp>
+#include <accrue/core/gate_state.hpp>
+#include <accrue/core/launch_once.hpp>
 #include <accrue/ledger/ledger.hpp>
 #include <accrue/ledger/observer.hpp>
 #include <accrue/ledger/record_ring.hpp>
 #include <accrue/ledger/update_handle.hpp>
 
+#include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace accrue {
+
+/// Takes what was left out of the open group off the totals.
+struct take_back_rejections {
+  gate_state const* gate;
+  device_totals* totals;
+  KOKKOS_FUNCTION void operator()(std::int64_t) const {
+    totals->rejected.take_back(gate->rejected);
+    totals->rejections -= gate->rejected.microbatches;
+  }
+};
 
 /// The ledger stage of one accumulator: enters groups as they close, and brings in what the device decided when asked.
 template <class Exec>
@@ -69,6 +83,18 @@ class group_book {
     ledger_.book_group(entry, true, own);
     latest_ = exec;
     return {exec, ring_, ledger_.groups()};
+  }
+  /// Takes back what the open group holds, and what a gate on the device has left out of it, where it looked at some.
+  ///
+  /// Cost: two fences where it did.
+  void take_back(group_counts const& held, gate_state const* left_out) {
+    if (left_out != nullptr) {
+      settle();
+      launch_once("accrue::ledger::take_back", latest_, take_back_rejections{left_out, ring_.totals()});
+      settle();
+      ledger_.rejection_list().take_back(next_number());
+    }
+    ledger_.take_back(held);
   }
   /// For calls that close nothing.
   [[nodiscard]] handle nothing_closed(Exec const& exec, outcome known) const { return {exec, ring_, known}; }

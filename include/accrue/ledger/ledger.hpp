@@ -54,6 +54,11 @@ class ledger {
   [[nodiscard]] group_counts const& dropped() const { return dropped_counts_; }  ///< what the dropped groups held
   [[nodiscard]] accrue::microbatches dropped_microbatches() const { return dropped_counts_.microbatches; }
 
+  /// Groups that were begun anew, by `start_again()`, and what they had held by then: it was handed over again, and no
+  /// other total counts it.
+  [[nodiscard]] std::int64_t groups_started_again() const { return started_again_; }
+  [[nodiscard]] group_counts const& started_again() const { return started_again_counts_; }
+
   /// What all replicas handed over to groups that are closed; records count the same. The other totals are of this
   /// replica.
   [[nodiscard]] group_counts const& over_replicas() const { return over_replicas_; }
@@ -75,6 +80,8 @@ class ledger {
     if (l.rejected_microbatches().value() > 0) out << "; rejected " << l.rejected_microbatches();
     out << "; groups closed " << l.groups() << ", empty " << l.empty_groups() << ", dropped " << l.dropped_groups()
         << " (" << l.dropped_microbatches() << ')';
+    if (l.groups_started_again() > 0)
+      out << ", started again " << l.groups_started_again() << " (" << l.started_again().microbatches << ')';
     return out;
   }
 
@@ -102,6 +109,14 @@ class ledger {
       dropped_counts_ += own != nullptr ? *own : entry.counts;
     }
     slot(closed_) = std::move(entry);
+  }
+  /// Takes back what the open group holds.
+  void take_back(group_counts const& held) {
+    group_counts all = started_again_counts_;
+    all += held;
+    started_again_counts_ = all;
+    ++started_again_;
+    processed_ = processed_.without(held);
   }
   void book_carried() noexcept { ++carried_; }
 
@@ -144,7 +159,7 @@ class ledger {
   template <class Visit>
   void state(Visit&& visit) {
     visit(processed_, dropped_counts_, attempted_, settled_totals_, closed_, empty_, dropped_, carried_, rejections_,
-          over_replicas_, groups_over_replicas_);
+          over_replicas_, groups_over_replicas_, started_again_, started_again_counts_);
     for (std::int64_t back = std::min(closed_, records_kept); back > 0; --back) visit(slot(closed_ - back + 1));
     settled_ = shown_ = closed_;
   }
@@ -159,7 +174,7 @@ class ledger {
                 d.vetoed <= attempted_.value() && d.emptied >= 0 && d.emptied <= attempted_.value() &&
                 d.consecutive_skips >= 0 && d.consecutive_skips <= d.skipped + d.emptied && d.rejected.plausible() &&
                 d.rejected.microbatches <= processed_.microbatches.value() && groups_over_replicas_ >= 0 &&
-                groups_over_replicas_ <= closed_ && rejections_.plausible(d.rejections);
+                groups_over_replicas_ <= closed_ && started_again_ >= 0 && rejections_.plausible(d.rejections);
     for (std::int64_t back = std::min(closed_, records_kept); back > 0; --back)
       sane = sane && at(closed_ - back + 1).number == closed_ - back + 1 && at(closed_ - back + 1).plausible();
     return sane;
@@ -183,6 +198,8 @@ class ledger {
   std::int64_t carried_ = 0;
   group_counts over_replicas_;
   std::int64_t groups_over_replicas_ = 0;
+  std::int64_t started_again_ = 0;
+  group_counts started_again_counts_;
   std::vector<record> records_;
   rejection_book rejections_{records_kept};
 };

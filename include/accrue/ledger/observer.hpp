@@ -12,9 +12,10 @@
 
 namespace accrue {
 
-/// Something with a function for at least one of four moments:
+/// Something with a function for at least one of five moments:
 ///
 /// - `microbatch_accumulated(group_counts const& held)`, after each microbatch, with what the open group holds;
+/// - `group_started_again(group_counts const& held)`, with what was taken back: it will be handed over again;
 /// - `group_closing(group_counts const& held)`, before an update is launched;
 /// - `group_recorded(record const&)`, once for every closed group, in order, when its outcome is known;
 /// - `data_ended(ledger const&)`, after `end_of_data()`.
@@ -22,6 +23,7 @@ template <class T>
 concept observer = requires(T& o, group_counts const& held) {
   o.microbatch_accumulated(held);
 }
+|| requires(T& o, group_counts const& held) { o.group_started_again(held); }
 || requires(T& o, group_counts const& held) { o.group_closing(held); }
 || requires(T& o, record const& entry) { o.group_recorded(entry); }
 || requires(T& o, ledger const& book) { o.data_ended(book); };
@@ -31,6 +33,7 @@ class observer_list {
   struct any_observer {
     virtual ~any_observer() = default;
     virtual void microbatch_accumulated(group_counts const&) = 0;
+    virtual void group_started_again(group_counts const&) = 0;
     virtual void group_closing(group_counts const&) = 0;
     virtual void group_recorded(record const&) = 0;
     virtual void data_ended(ledger const&) = 0;
@@ -50,6 +53,10 @@ class observer_list {
     void microbatch_accumulated(group_counts const& counts) override {
       if constexpr (requires(observer_type & o) { o.microbatch_accumulated(counts); })
         target().microbatch_accumulated(counts);
+    }
+    void group_started_again(group_counts const& counts) override {
+      if constexpr (requires(observer_type & o) { o.group_started_again(counts); })
+        target().group_started_again(counts);
     }
     void group_closing(group_counts const& counts) override {
       if constexpr (requires(observer_type & o) { o.group_closing(counts); }) target().group_closing(counts);
@@ -83,6 +90,9 @@ class observer_list {
 
   void microbatch_accumulated(group_counts const& held) const {
     for (auto const& o : observers_) o->microbatch_accumulated(held);
+  }
+  void group_started_again(group_counts const& held) const {
+    for (auto const& o : observers_) o->group_started_again(held);
   }
   void group_closing(group_counts const& held) const {
     for (auto const& o : observers_) o->group_closing(held);

@@ -49,7 +49,8 @@ class rejection_book {
   explicit rejection_book(std::int64_t kept) : kept_(kept) {}
 
   void hand_over(std::int64_t microbatch, std::int64_t const* first, std::size_t count) {
-    if (!waiting_.empty() && waiting_.back().microbatch == microbatch) waiting_.pop_back();  // its call had failed
+    while (!waiting_.empty() && waiting_.back().microbatch >= microbatch)
+      waiting_.pop_back();  // its call had failed, or its group was started again
     waiting_.push_back({microbatch, {first, first + count}});
   }
   [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
@@ -63,6 +64,11 @@ class rejection_book {
     }
     known_ = total;
     waiting_.clear();
+  }
+
+  /// Forgets those of the open group. Order: settled, with a total that does not count them any more.
+  void take_back(std::int64_t open_group) {
+    while (!last_.empty() && last_.back().group == open_group) last_.pop_back();
   }
 
   /// For a restart, see `field_writer`. Order: settled.

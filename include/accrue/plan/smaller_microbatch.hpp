@@ -53,5 +53,19 @@ struct cut_group {
   return cut_group{samples{size}, microbatches{own / size}, samples{size}};
 }
 
+/// The same where the last microbatch may be smaller: one microbatch more than now, all as equal as they can be.
+///
+/// Failure: as `smaller_microbatch`.
+[[nodiscard]] constexpr planned<cut_group> one_more_microbatch(samples target, samples microbatch,
+                                                               replicas across = replicas{1}) noexcept {
+  auto const now = uneven_group(target, microbatch, across);
+  if (!now) return *now.reason();
+  std::int64_t const size = now.value().microbatch.value();
+  if (size == 1) return refusal::smallest_microbatch;
+  std::int64_t const own = target.value() / across.value(), count = now.value().group.value() + 1;
+  std::int64_t const even = own / count + (own % count != 0 ? 1 : 0);
+  return uneven_group(samples{own}, samples{even < size ? even : size - 1});
+}
+
 }  // namespace accrue::plan
 #endif
