@@ -261,6 +261,23 @@ void normalization() {
   check(group.ledger().records().back().loss == 3.5);  // a mean of means: 4
 }
 
+void batch_statistics() {
+  struct statistics {
+    double mean, variance;
+  };
+  auto const of = [](std::vector<double> const& values) {
+    statistics found{0, 0};
+    for (double const each : values) found.mean += each / static_cast<double>(values.size());
+    for (double const each : values)
+      found.variance += (each - found.mean) * (each - found.mean) / static_cast<double>(values.size());
+    return found;
+  };
+  statistics const whole = of({0, 2, 10, 12}), first = of({0, 2}), second = of({10, 12});
+  check(first.variance == 1 && second.variance == 1 && whole.variance == 26);
+  // The variance of the large batch is that within the microbatches and that between them.
+  check(whole.variance == (first.variance + second.variance) / 2 + of({first.mean, second.mean}).variance);
+}
+
 void objective() {
   scalar const theta("theta"), gradient("gradient");
   Kokkos::deep_copy(gradient, 1.0f);
@@ -603,6 +620,7 @@ int main(int argc, char* argv[]) {
                     clip_by_value,
                     last_group,
                     normalization,
+                    batch_statistics,
                     objective,
                     division,
                     terms,
