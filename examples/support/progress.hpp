@@ -4,36 +4,50 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <iostream>
 #include <string>
 #include <utility>
 
 namespace examples {
 
-/// A bar on one line of a terminal; silent where the output goes to a file or a pipe.
+/// A bar on one line of a terminal, with rate and time left; silent where the output goes to a file or a pipe.
 class progress {
  public:
-  progress(std::string label, int total) : label_(std::move(label)), total_(total) {}
+  progress(std::string label, int total, std::string unit = "")
+      : label_(std::move(label)), unit_(std::move(unit)), total_(total) {}
 
   void show(int done) {
+    if (!terminal_ || done == 0) return;
+    auto const now = clock::now();
+    if (done < total_ && now - shown_ < std::chrono::milliseconds(200)) return;
+    shown_ = now;
+
     constexpr std::size_t width = 40;
     std::size_t const filled = width * static_cast<std::size_t>(done) / static_cast<std::size_t>(total_);
-    if (!terminal_ || filled == filled_) return;
-    filled_ = filled;
-    std::cout << '\r' << label_ << " [" << std::string(filled, '#') << std::string(width - filled, ' ') << ']'
-              << std::flush;
+    double const rate = done / std::chrono::duration<double>(now - begun_).count();
+    int const left = static_cast<int>((total_ - done) / rate);
+    char text[64];
+    std::snprintf(text, sizeof text, "%.1f %s/s, %d:%02d left ", rate, unit_.c_str(), left / 60, left % 60);
+    std::string line = label_ + " [" + std::string(filled, '#') + std::string(width - filled, ' ') + "] " + text;
+    if (line.size() < longest_) line.resize(longest_, ' ');
+    longest_ = line.size();
+    std::cout << '\r' << line << std::flush;
   }
 
   /// Makes room for the line that reports the result.
   void clear() const {
-    if (terminal_) std::cout << '\r' << std::string(label_.size() + 43, ' ') << '\r' << std::flush;
+    if (terminal_) std::cout << '\r' << std::string(longest_, ' ') << '\r' << std::flush;
   }
 
  private:
-  std::string label_;
+  using clock = std::chrono::steady_clock;
+  std::string label_, unit_;
   int total_;
-  std::size_t filled_ = static_cast<std::size_t>(-1);
+  clock::time_point begun_ = clock::now(), shown_;
+  std::size_t longest_ = 0;
   bool terminal_ = isatty(STDOUT_FILENO) != 0;
 };
 
