@@ -64,10 +64,12 @@ class sharding {
   /// Whether some member brings a microbatch.
   static bool require_agreement(stages& group, bool brings) {
     auto& side = group.replica_side_;
-    shard_call const mine{
-        {side.recipe(group.policies_), side.shapes(), static_cast<std::int64_t>(group.directory().size()),
-         group.book_.totals().groups_over_replicas() + 1, 1.0},
-        brings};
+    shard_call mine;
+    mine.agrees.recipe = side.recipe(group.policies_);
+    mine.agrees.shapes = side.shapes();
+    mine.agrees.views = static_cast<std::int64_t>(group.directory().size());
+    mine.agrees.number = group.book_.totals().groups_over_replicas() + 1;
+    mine.brings = brings;
     std::vector<shard_call> const all = gathered(group.policies_.replicas, mine);
     bool any = false;
     for (std::size_t m = 0; m < all.size(); ++m) {

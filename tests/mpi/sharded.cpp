@@ -178,7 +178,7 @@ TEST_CASE("sharded: messages and bytes are those of the model") {
   CHECK(counted.sums_to_owners == 3);  // 12 MB in rounds of 4 MiB
   CHECK(counted.sums + counted.others == 0);
   CHECK(static_cast<double>(counted.summed_bytes) == doctest::Approx(4.0 * elements).epsilon(0.001));
-  CHECK(counted.gathered_bytes == 41);
+  CHECK(counted.gathered_bytes == 57);
   counted = {};
   group.update();
   CHECK(counted.gathers == 4 + 3);  // who closes, what is held, the norm, the decision, and the parameters in rounds

@@ -99,7 +99,7 @@ struct binned {
   static constexpr std::uint64_t exponent_mask = 0x7ff0000000000000;
   static constexpr std::uint64_t half = 0x0008000000000000;  ///< 1.5 * 2^e beside the exponent of 2^e
   static constexpr std::uint64_t bin = std::uint64_t{32} << 52;
-  static constexpr std::uint8_t undefined = 255;  ///< in place of the number of a bin
+  static constexpr std::uint8_t undefined = 127;  ///< in place of the number of a bin, of which there are 63
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static std::uint64_t exponent_of_bin(std::uint8_t number) {
     return number == undefined ? exponent_mask : (std::uint64_t{32} * (number - std::uint64_t{1}) + 53) << 52;

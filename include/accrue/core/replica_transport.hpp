@@ -40,7 +40,7 @@ concept gradient_arrival =
 ///     members(), member()              how many there are, and the number of this one, from 0
 ///     gather(mine, bytes, all)         the same number of bytes from each, in the order of the members, to all
 ///     sum(exec, first, count)          element by element over the members, in place; the same bits on all
-///     largest(exec, first, count)      likewise the largest, of bytes
+///     largest(exec, first, count)      likewise the largest, of bytes below 128: MPICH 4.0 takes others for negative
 ///
 /// `first` lies in memory of `exec`, and what was launched on it comes before; `gather` is of host memory. A failure is
 /// an `accrue::error`. `arrival` says how gradients arrive.
