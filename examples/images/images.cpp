@@ -4,12 +4,14 @@
 
 #include <Kokkos_Core.hpp>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <limits>
 #include <stdexcept>
 #include <string>
 
 #include "../support/arguments.hpp"
+#include "../support/drawing.hpp"
 #include "../support/format.hpp"
 #include "../support/gradient_check.hpp"
 #include "../support/memory_use.hpp"
@@ -20,13 +22,14 @@
 
 namespace {
 
-constexpr char const* usage = R"(usage: images --data FOLDER [--quick] [--target PERCENT]
+constexpr char const* usage = R"(usage: images --data FOLDER [--quick] [--target PERCENT] [--draw FOLDER]
        images --quick            with synthetic images
 
   --data FOLDER      train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
                      t10k-labels-idx1-ubyte, uncompressed: Fashion-MNIST, or your own images in that format
   --quick            a short training run, on at most 4000 images
   --target PERCENT   held-out accuracy that counts as success: 85 if not given, 70 with --quick
+  --draw FOLDER      writes the record of every update there as CSV, and draws the losses as SVG with gnuplot
 )";
 
 examples::image_data load(examples::arguments const& given) {
@@ -70,7 +73,7 @@ bool run(examples::image_data const& data, examples::training_plan const& plan, 
 
 int main(int argc, char* argv[]) {
   try {
-    examples::arguments const given(argc, argv, {"--quick", "--help"}, {"--data", "--target"});
+    examples::arguments const given(argc, argv, {"--quick", "--help"}, {"--data", "--target", "--draw"});
     if (given.has("--help")) {
       std::cout << usage;
       return 0;
@@ -79,7 +82,14 @@ int main(int argc, char* argv[]) {
     examples::view_memory::watch();
     examples::training_plan plan;
     if (given.has("--quick")) plan.epochs = 2;
-    return run(load(given), plan, given.number("--target", given.has("--quick") ? 70 : 85)) ? 0 : 1;
+    auto const data = load(given);
+    auto const folder = given.value("--draw");
+    auto numbers = folder ? examples::open_numbers(*folder, "updates.csv") : std::ofstream();
+    if (folder) plan.numbers = &numbers;
+    bool const right = run(data, plan, given.number("--target", given.has("--quick") ? 70 : 85));
+    numbers.close();
+    if (folder) examples::draw("support/loss.gp", *folder);
+    return right ? 0 : 1;
   } catch (std::invalid_argument const& problem) {
     std::cerr << "images: " << problem.what() << "\n\n" << usage;
     return 2;

@@ -25,6 +25,7 @@ struct training_plan {
   int epochs = 5;
   double learning_rate = 2e-3;
   double max_norm = 1.0;
+  std::ostream* numbers = nullptr;  // takes a line for each group, if there is one
 };
 
 /// Averages the losses that an accumulator records for its groups.
@@ -66,6 +67,7 @@ inline double train(execution const& exec, network const& parameters, image_data
                             accrue::adam{.learning_rate = plan.learning_rate});
   loss_average training_loss;
   group.observe(std::ref(training_loss));
+  if (plan.numbers != nullptr) group.observe(accrue::csv_writer(*plan.numbers));
 
   generator random(3);
   double held_out_accuracy = 0;
@@ -73,7 +75,7 @@ inline double train(execution const& exec, network const& parameters, image_data
   for (int epoch = 1; epoch <= plan.epochs; ++epoch) {
     double const rest = static_cast<double>(plan.epochs - epoch + 1) / plan.epochs;
     group.change_rule(accrue::adam{.learning_rate = rest * plan.learning_rate});  // falls linearly
-    progress bar("epoch " + std::to_string(epoch), images);
+    progress bar("epoch " + std::to_string(epoch), images, "images");
     auto const order = on_device(shuffled_order(images, random));
     for (int first = 0; first < images; first += plan.microbatch_size) {
       int const last = std::min(first + plan.microbatch_size, images);

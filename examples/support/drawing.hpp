@@ -15,9 +15,10 @@
 
 namespace examples {
 
-/// A new file for numbers that are to be drawn.
-inline std::ofstream open_numbers(std::filesystem::path const& file) {
-  std::filesystem::create_directories(file.parent_path());
+/// A new file for numbers that are to be drawn; makes the folder as well.
+inline std::ofstream open_numbers(std::filesystem::path const& folder, std::string const& name) {
+  auto const file = folder / name;
+  std::filesystem::create_directories(folder);
   std::ofstream out(file);
   if (!out) throw std::runtime_error(file.string() + ": cannot be written");
   return out;

@@ -29,12 +29,12 @@ class progress {
     std::size_t const filled = width * static_cast<std::size_t>(done) / static_cast<std::size_t>(total_);
     double const rate = done / std::chrono::duration<double>(now - begun_).count();
     int const left = static_cast<int>((total_ - done) / rate);
-    char text[64];
-    std::snprintf(text, sizeof text, "%.1f %s/s, %d:%02d left ", rate, unit_.c_str(), left / 60, left % 60);
-    std::string line = label_ + " [" + std::string(filled, '#') + std::string(width - filled, ' ') + "] " + text;
-    if (line.size() < longest_) line.resize(longest_, ' ');
-    longest_ = line.size();
-    std::cout << '\r' << line << std::flush;
+    char figures[64];
+    std::snprintf(figures, sizeof figures, "%.1f %s/s, %d:%02d left ", rate, unit_.c_str(), left / 60, left % 60);
+    std::string bar = label_ + " [" + std::string(filled, '#') + std::string(width - filled, ' ') + "] " + figures;
+    if (bar.size() < longest_) bar.resize(longest_, ' ');
+    longest_ = bar.size();
+    std::cout << '\r' << bar << std::flush;
   }
 
   /// Makes room for the line that reports the result.

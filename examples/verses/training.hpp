@@ -23,6 +23,7 @@ struct training_plan {
   std::size_t training_lines = 8000;
   double learning_rate = 2e-2;
   double max_norm = 1.0;
+  std::ostream* numbers = nullptr;  // takes a line for each group, if there is one
 };
 
 /// The mean loss of all supervised tokens of some lines.
@@ -51,7 +52,8 @@ run_sheet train(execution const& exec, word_problem const& problem, line_numbers
       accrue::every{plan.microbatches_per_group}, accrue::keep_last{},
       accrue::clip_by_global_norm{.max_norm = plan.max_norm}, accrue::adam{.learning_rate = plan.learning_rate});
 
-  progress bar(name, static_cast<int>(lines.size()));
+  if (plan.numbers != nullptr) group.observe(accrue::csv_writer(*plan.numbers));
+  progress bar(name, static_cast<int>(lines.size()), "lines");
   int done = 0;
   for (auto const& group_lines : cut_evenly(lines, plan.microbatch_size * plan.microbatches_per_group)) {
     for (auto const& chosen : cut_evenly(sorted_by_length(words, group_lines), plan.microbatch_size)) {

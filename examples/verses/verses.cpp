@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <stdexcept>
 
 #include "../support/arguments.hpp"
+#include "../support/drawing.hpp"
 #include "../support/format.hpp"
 #include "../support/gradient_check.hpp"
 #include "../support/memory_use.hpp"
@@ -25,11 +27,12 @@ namespace {
 
 using examples::line_numbers;
 
-constexpr char const* usage = R"(usage: verses --data FILE [--quick]
+constexpr char const* usage = R"(usage: verses --data FILE [--quick] [--draw FOLDER]
        verses --quick        with a synthetic text
 
-  --data FILE   a text, one sequence a line: the verses of a bible, or any text of your own
-  --quick       a short training run
+  --data FILE     a text, one sequence a line: the verses of a bible, or any text of your own
+  --quick         a short training run
+  --draw FOLDER   writes the record of every update per token there as CSV, and draws the losses as SVG with gnuplot
 )";
 
 examples::corpus load(examples::arguments const& given) {
@@ -96,7 +99,9 @@ bool run(examples::corpus const& words, examples::training_plan const& plan) {
                       : "This does NOT hold: per token equal within 1e-5, and mean of means not.\n");
 
   std::cout << "\nTraining on the same lines in the same order\n";
-  train_and_report(exec, problem, lines, plan, accrue::per_microbatch{}, "mean of means");
+  training_plan unrecorded = plan;
+  unrecorded.numbers = nullptr;
+  train_and_report(exec, problem, lines, unrecorded, accrue::per_microbatch{}, "mean of means");
   auto const sheet = train_and_report(exec, problem, lines, plan, accrue::per_token{}, "per token");
   std::cout << '\n' << sheet << '\n';
   return slope_error < 1e-2 && holds;
@@ -106,7 +111,7 @@ bool run(examples::corpus const& words, examples::training_plan const& plan) {
 
 int main(int argc, char* argv[]) {
   try {
-    examples::arguments const given(argc, argv, {"--quick", "--help"}, {"--data"});
+    examples::arguments const given(argc, argv, {"--quick", "--help"}, {"--data", "--draw"});
     if (given.has("--help")) {
       std::cout << usage;
       return 0;
@@ -115,7 +120,14 @@ int main(int argc, char* argv[]) {
     examples::view_memory::watch();
     examples::training_plan plan;
     if (given.has("--quick")) plan.training_lines = 800;
-    return run(load(given), plan) ? 0 : 1;
+    auto const words = load(given);
+    auto const folder = given.value("--draw");
+    auto numbers = folder ? examples::open_numbers(*folder, "updates.csv") : std::ofstream();
+    if (folder) plan.numbers = &numbers;
+    bool const right = run(words, plan);
+    numbers.close();
+    if (folder) examples::draw("support/loss.gp", *folder);
+    return right ? 0 : 1;
   } catch (std::invalid_argument const& problem) {
     std::cerr << "verses: " << problem.what() << "\n\n" << usage;
     return 2;
