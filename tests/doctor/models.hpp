@@ -25,7 +25,8 @@ enum class kind { linear, perceptron, language };
 
 inline double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-52 - 1.0; }
 
-/// Examples of several rows, of which some have no target; a row's loss depends on the parameters by one of three models.
+/// Examples of several rows, of which some have no target; a row's loss depends on the parameters by one of three
+/// models.
 template <class T>
 class model {
  public:
@@ -66,6 +67,7 @@ class model {
   /// The gradient of the sum of the losses, of all parameters behind each other.
   [[nodiscard]] std::vector<T> sum_gradient(examples const& list, fault wrong = {}) {
     std::vector<T> sum(size(), T(0));
+    loss_ = 0;
     T mean_feature = 0;
     for (auto const e : list) mean_feature += static_cast<T>(at(e).feature) / static_cast<T>(list.size());
     std::mt19937_64 by_place(7);
@@ -99,8 +101,11 @@ class model {
                                                 mean_over unit = mean_over::tokens) {
     write(sum_gradient(list, wrong), static_cast<T>(1.0 / divisor(list, unit)));
     return accrue::doctor::microbatch(accrue::mean_gradient{gradient}, accrue::samples{list.size()},
-                                      accrue::tokens{tokens(list)}, accrue::ignored_tokens{ignored(list)});
+                                      accrue::tokens{tokens(list)}, accrue::ignored_tokens{ignored(list)},
+                                      accrue::sum_loss{loss_});
   }
+  /// The sum of the losses that the last gradient was of.
+  [[nodiscard]] T loss() const { return loss_; }
 
  private:
   static constexpr std::size_t inputs = 3, hidden = 4, words = 6, width = 2;
@@ -122,11 +127,12 @@ class model {
     return sum;
   }
 
-  void backward(row const& r, T scale, std::vector<T>& sum) const {
+  void backward(row const& r, T scale, std::vector<T>& sum) {
     auto const& p = parameters;
     if (kind_ == kind::linear) {
       T error = p[1](0) - static_cast<T>(r.target);
       for (std::size_t i = 0; i < inputs; ++i) error += p[0](i) * static_cast<T>(r.x[i]);
+      loss_ += scale * error * error / 2;
       for (std::size_t i = 0; i < inputs; ++i) sum[i] += scale * error * static_cast<T>(r.x[i]);
       sum[inputs] += scale * error;
     } else if (kind_ == kind::perceptron) {
@@ -138,6 +144,7 @@ class model {
         unit[h] = std::tanh(inside);
         error += p[2](h) * unit[h];
       }
+      loss_ += scale * error * error / 2;
       for (std::size_t h = 0; h < hidden; ++h) {
         T const below = scale * error * p[2](h) * (1 - unit[h] * unit[h]);
         for (std::size_t i = 0; i < inputs; ++i) sum[h * inputs + i] += below * static_cast<T>(r.x[i]);
@@ -152,6 +159,7 @@ class model {
         for (std::size_t d = 0; d < width; ++d) logit += p[0](r.word * width + d) * p[1](d * words + w);
         total += odds[w] = std::exp(logit);
       }
+      loss_ += scale * std::log(total / odds[r.next]);
       for (std::size_t w = 0; w < words; ++w) {
         T const error = scale * (odds[w] / total - (w == r.next ? T(1) : T(0)));
         for (std::size_t d = 0; d < width; ++d) {
@@ -164,6 +172,7 @@ class model {
 
   kind kind_;
   std::mt19937_64 random_;
+  T loss_ = 0;
   std::vector<example> examples_;
 };
 
@@ -237,7 +246,8 @@ class loop {
     if (!has(never_unscaled)) scaled(reduced, 1.0 / scale);
     if (has(unscaled_twice) && way_ == 0) scaled(reduced, 1.0 / scale);
     double const before = way_ == 0 ? held : way_ == 1 ? all_counts : held * replicas;
-    if (has(clipped_before_division)) scaled(reduced, before), clip(reduced, group.max_norm), scaled(reduced, 1 / before);
+    if (has(clipped_before_division))
+      scaled(reduced, before), clip(reduced, group.max_norm), scaled(reduced, 1 / before);
     bool const elsewhere = has(clipped_per_microbatch) || has(clipped_per_replica) || has(clipped_before_division) ||
                            has(clipped_before_unscaling) || has(not_clipped);
     if (!elsewhere) clip(reduced, group.max_norm);
@@ -246,7 +256,8 @@ class loop {
       for (auto& sum : sums_) sum = reduced;
     if (has(not_cleared_between_groups) && way_ == 2)
       for (auto& sum : sums_) scaled(sum, scale);
-    if (has(random)) scaled(reduced, static_cast<double>(++calls_));
+    if (has(random))
+      for (T& number : reduced) number *= static_cast<T>(1.0 + 0.5 * uniform(random_));
     if (has(unexplained)) reduced.front() += static_cast<T>(0.25);
     if (has(not_finite)) reduced.back() = static_cast<T>(NAN);
     model_.write(reduced);
@@ -274,7 +285,7 @@ class loop {
   std::vector<diagnosis> mistakes_;
   int way_;
   std::vector<std::vector<T>> sums_;
-  int calls_ = 0;
+  std::mt19937_64 random_{3};
 };
 
 }  // namespace models

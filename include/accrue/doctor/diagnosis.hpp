@@ -62,26 +62,30 @@ struct advice {
 
 /// One entry for each diagnosis, in their order.
 inline constexpr std::array all_advice{
-    advice{diagnosis::random, "random",
-           "something is drawn anew in each run: dropout, noise, a random mask; no split can be compared with the whole",
-           "for the examination seed it by the example, or switch it off"},
+    advice{
+        diagnosis::random, "random",
+        "something is drawn anew in each run: dropout, noise, a random mask; no split can be compared with the whole",
+        "for the examination seed it by the example, or switch it off"},
     advice{diagnosis::adds_to_gradient, "adds_to_gradient",
            "each run differs from the former by the same gradient: the backward pass adds to its views",
            "clear the views before each backward pass, or let it overwrite them; accrue adds microbatches up itself"},
-    advice{diagnosis::depends_on_order, "depends_on_order",
-           "runs repeat, but the same examples in another order give another gradient: random numbers drawn by place in "
-           "the microbatch (dropout with a fixed seed), or state that goes from one example to the next",
-           "seed by the example's number, not by its place; clear state between examples"},
-    advice{diagnosis::batch_statistics, "batch_statistics",
-           "runs repeat and order does not matter, but no weighting of the parts gives the whole: what an example gives "
-           "depends on the others in its microbatch, as with batch normalization, contrastive losses, or examples that "
-           "are left out at the edge",
-           "use statistics that do not depend on the microbatch (layer or group normalization, frozen statistics), or "
-           "accept that every split is another objective"},
-    advice{diagnosis::count_depends_on_split, "count_depends_on_split",
-           "the same examples count differently when they are cut otherwise; mostly padding is counted, which depends on "
-           "the longest of a microbatch",
-           "count what has a target: supervised tokens, and padding as ignored_tokens"},
+    advice{
+        diagnosis::depends_on_order, "depends_on_order",
+        "runs repeat, but the same examples in another order give another gradient: random numbers drawn by place in "
+        "the microbatch (dropout with a fixed seed), or state that goes from one example to the next",
+        "seed by the example's number, not by its place; clear state between examples"},
+    advice{
+        diagnosis::batch_statistics, "batch_statistics",
+        "runs repeat and order does not matter, but no weighting of the parts gives the whole: what an example gives "
+        "depends on the others in its microbatch, as with batch normalization, contrastive losses, or examples that "
+        "are left out at the edge",
+        "use statistics that do not depend on the microbatch (layer or group normalization, frozen statistics), or "
+        "accept that every split is another objective"},
+    advice{
+        diagnosis::count_depends_on_split, "count_depends_on_split",
+        "the same examples count differently when they are cut otherwise; mostly padding is counted, which depends on "
+        "the longest of a microbatch",
+        "count what has a target: supervised tokens, and padding as ignored_tokens"},
     advice{diagnosis::sum_called_mean, "sum_called_mean",
            "the parts add up to the whole without weights: the gradient is that of the sum of the losses",
            "hand it over as sum_gradient, or divide the loss by the count"},
@@ -91,9 +95,10 @@ inline constexpr std::array all_advice{
     advice{diagnosis::other_unit, "other_unit",
            "the weights that fit are those of another unit: samples instead of tokens, or tokens instead of samples",
            "divide by the unit that the normalization names, or choose the normalization that fits the loss"},
-    advice{diagnosis::ignored_positions_counted, "ignored_positions_counted",
-           "the weights that fit are all positions, those without a target included, so that padding dilutes the gradient",
-           "divide by the number of targets that count, not by the number of positions"},
+    advice{
+        diagnosis::ignored_positions_counted, "ignored_positions_counted",
+        "the weights that fit are all positions, those without a target included, so that padding dilutes the gradient",
+        "divide by the number of targets that count, not by the number of positions"},
     advice{diagnosis::not_finite, "not_finite", "NaN and Inf spread: a group that holds one is lost",
            "look at the loss of these examples; divide by a count only where it is above 0; lower the loss scale"},
     advice{diagnosis::parameters_changed, "parameters_changed",
@@ -111,10 +116,11 @@ inline constexpr std::array all_advice{
     advice{diagnosis::not_divided, "not_divided",
            "the gradient is too large by the number of microbatches: their means were added and never divided",
            "divide by the sum of the counts; a learning rate that makes up for it changes with the group"},
-    advice{diagnosis::last_group_divided_by_full, "last_group_divided_by_full",
-           "full groups are right and the short one is too small by the share of it that is there: it is divided by the "
-           "nominal number of microbatches",
-           "divide by what the group really holds (keep_last), or say that this is wanted (pad_last)"},
+    advice{
+        diagnosis::last_group_divided_by_full, "last_group_divided_by_full",
+        "a short group is too small by the share of it that is there: it is divided by the number of microbatches of a "
+        "full one",
+        "divide by what the group really holds (keep_last), or say that this is wanted (pad_last)"},
     advice{diagnosis::not_cleared_between_groups, "not_cleared_between_groups",
            "a group's gradient holds those of the groups before it", "clear the sums after each update"},
     advice{diagnosis::cleared_after_every_microbatch, "cleared_after_every_microbatch",
@@ -129,9 +135,10 @@ inline constexpr std::array all_advice{
     advice{diagnosis::clipped_before_division, "clipped_before_division",
            "the bound was compared with a sum, which grows with the group; divided afterwards it is too small",
            "divide first, then clip"},
-    advice{diagnosis::clipped_before_unscaling, "clipped_before_unscaling",
-           "the bound was compared with a gradient that still held the loss scale, so that nearly everything is clipped",
-           "divide by the loss scale first, then clip"},
+    advice{
+        diagnosis::clipped_before_unscaling, "clipped_before_unscaling",
+        "the bound was compared with a gradient that still held the loss scale, so that nearly everything is clipped",
+        "divide by the loss scale first, then clip"},
     advice{diagnosis::not_clipped, "not_clipped", "the gradient is longer than its bound", "clip it before the update"},
     advice{diagnosis::never_unscaled, "never_unscaled", "the gradient still holds the loss scale",
            "divide by it once, before clipping and before the update"},
@@ -152,15 +159,16 @@ inline constexpr std::array all_advice{
            "ended early"},
     advice{diagnosis::boundary_differs, "boundary_differs", "a group holds another number of microbatches than planned",
            "update when the group is full, and end each pass with end_of_data()"},
-    advice{diagnosis::nothing_moved, "nothing_moved",
-           "the update was applied and no parameter changed, though its gradient is not zero",
-           "look at the learning rate; see whether it is below the rounding of the parameters; see whether the optimizer "
-           "holds other views"},
+    advice{
+        diagnosis::nothing_moved, "nothing_moved",
+        "the update was applied and no parameter changed, though its gradient is not zero",
+        "look at the learning rate; see whether it is below the rounding of the parameters; see whether the optimizer "
+        "holds other views"},
     advice{diagnosis::moved_without_update, "moved_without_update",
            "no update was applied, and parameters changed all the same: optimizer state may have changed as well",
            "change parameters in the update alone, and skip all of it or nothing"},
-    advice{diagnosis::moved_otherwise, "moved_otherwise",
-           "the parameters moved by something else than the rule says", "look at the rule, its learning rate and its state"},
+    advice{diagnosis::moved_otherwise, "moved_otherwise", "the parameters moved by something else than the rule says",
+           "look at the rule, its learning rate and its state"},
     advice{diagnosis::parameters_not_finite, "parameters_not_finite", "every gradient from now on is NaN",
            "go back to the last checkpoint; check gradients before the update"},
 };

@@ -7,6 +7,7 @@
 #include <accrue/doctor/microbatch.hpp>
 #include <accrue/doctor/report.hpp>
 #include <accrue/doctor/rounding.hpp>
+#include <accrue/doctor/slope.hpp>
 #include <accrue/doctor/watched_parameters.hpp>
 
 #include <algorithm>
@@ -48,7 +49,8 @@ inline void shuffle(examples& list, std::mt19937_64& random) {
   return parts;
 }
 
-/// Calls a function for the doctor: checks sizes and counts, watches parameters, knows how large an example's terms are.
+/// Calls a function for the doctor: checks sizes and counts, watches parameters, knows how large an example's terms
+/// are.
 class questioning {
  public:
   questioning(watched_parameters const& parameters, microbatch_function const& function, mean_over unit)
@@ -70,6 +72,10 @@ class questioning {
     look_at_parameters("the function that gives a microbatch's gradient", to);
     return answer;
   }
+
+  /// On parameters that the doctor moved.
+  [[nodiscard]] microbatch ask_moved(examples const& list) const { return function_(list); }
+  void put_back() { parameters_.put_back(before_); }
 
   /// Asks for each example by itself.
   [[nodiscard]] std::vector<microbatch> ask_each(std::size_t count, report& to) {
@@ -195,8 +201,8 @@ inline bool repeats(microbatch const& first, microbatch const& second, microbatc
     return each[static_cast<std::size_t>(a)].count(unit) < each[static_cast<std::size_t>(b)].count(unit);
   });
   std::vector<std::vector<microbatch>> cuts{each};
-  for (auto const& cutting : {cut(by_count, {count / 4, count / 3, count}),
-                              cut(shuffled, std::vector<std::size_t>((count + 1) / 2, 2))}) {
+  for (auto const& cutting :
+       {cut(by_count, {count / 4, count / 3, count}), cut(shuffled, std::vector<std::size_t>((count + 1) / 2, 2))}) {
     cuts.emplace_back();
     for (examples const& part : cutting) cuts.back().push_back(ask.ask(part, found));
   }
@@ -217,9 +223,37 @@ inline bool repeats(microbatch const& first, microbatch const& second, microbatc
     return most;
   };
   difference const off = worst(compositions[0]);
-  if (off.rounding_alone()) return each;
-  std::string const saw = joined({"parts and whole differ: in the weighted sum of the parts ",
-                                  text_of(off, whole.gradient.tensors)});
+  if (off.rounding_alone()) {
+    if (whole.loss) {
+      auto const loss = [&](microbatch const& m) {
+        double const by = m.is_mean == m.loss_is_mean ? 1.0 : m.count(unit);
+        return m.is_mean ? *m.loss / by : *m.loss * by;
+      };
+      auto const moved_loss = [&] {
+        microbatch const there = ask.ask_moved(all);
+        return there.loss ? loss(there) : std::nan("");
+      };
+      std::optional<double> times;
+      try {
+        times = times_slope(parameters, whole.gradient, loss(whole), allowed.terms, moved_loss);
+      } catch (...) {
+        ask.put_back();
+        throw;
+      }
+      ask.put_back();
+      if (times)
+        explain_slope(*times, whole.count(unit), terms, found);
+      else
+        found.note(
+            "the slope of the loss could not be measured, so that nothing is known of a factor that is in every "
+            "gradient");
+    } else {
+      found.note("no loss was handed over, so that nothing is known of a factor that is in every gradient");
+    }
+    return each;
+  }
+  std::string const saw =
+      joined({"parts and whole differ: in the weighted sum of the parts ", text_of(off, whole.gradient.tensors)});
   std::vector<diagnosis> fitting;
   for (composition const& by : compositions) {
     std::optional<diagnosis> const d = whole.is_mean ? by.if_mean : by.if_sum;
@@ -243,8 +277,8 @@ inline void require_examples(std::int64_t given, std::int64_t wanted) {
 
 /// Examines the function that gives a microbatch's gradient: whether any split of some examples gives the whole.
 ///
-/// It asks for examples 0 to `count` - 1 all at once, three times, in another order, one by one, and in parts that weigh
-/// very differently, about 2.5 `count` + 8 calls. Order: before training, or at any time between two groups.
+/// It asks for examples 0 to `count` - 1 all at once, three times, in another order, one by one, and in parts that
+/// weigh very differently, about 2.5 `count` + 8 calls. Order: before training, or at any time between two groups.
 /// Guarantee: parameters are as before, bit for bit. Whatever the function itself keeps, random numbers and running
 /// statistics, has moved on. Failure: `accrue::error` for fewer than 4 examples, gradients that do not fit the
 /// parameters, counts of 0; what is wrong with the gradients is in the report.

@@ -75,13 +75,12 @@ class group_choice {
 /// microbatch's gradient, as `examine` does, then the loop over it.
 ///
 /// The loop is asked for full groups of equal and of unequal microbatches, and for short ones, on the same parameters;
-/// with `takes_bound` also for groups that its bound clips and does not clip. `explain` compares what it hands over with
-/// what it should be, and with what each mistake would give.
-/// Order: as `examine`; with several processes, all of them call it with the same arguments, and the loop of each goes
-/// through `of_replica(own rank)`. Guarantee: parameters are as before.
-/// Failure: `accrue::error` for fewer examples than twice the microbatches of a group, and as `examine`. A function in
-/// which something was found is reported, and the loop is not judged.
-/// Cost: as `examine`, and for each of 4 to 7 groups a call of the loop and one of the function a microbatch.
+/// with `takes_bound` also for groups that its bound clips and does not clip. `explain` compares what it hands over
+/// with what it should be, and with what each mistake would give. Order: as `examine`; with several processes, all of
+/// them call it with the same arguments, and the loop of each goes through `of_replica(own rank)`. Guarantee:
+/// parameters are as before. Failure: `accrue::error` for fewer examples than twice the microbatches of a group, and as
+/// `examine`. A function in which something was found is reported, and the loop is not judged. Cost: as `examine`, and
+/// for each of 4 to 7 groups a call of the loop and one of the function a microbatch.
 [[nodiscard]] inline report examine_loop(watched_parameters const& parameters, microbatch_function const& function,
                                          loop_function const& loop, samples count, loop_terms const& terms) {
   terms.validate();

@@ -32,8 +32,8 @@ namespace detail {
   for (tensor const& t : of.tensors)
     for (std::int64_t i = 0; i < t.size; ++i, ++at)
       if (!is_finite(of.values[at])) {
-        to.add({diagnosis::not_finite, joined({whose, " has ", text_of(of.values[at]), " at number ", std::to_string(i),
-                                               " of ", t.label})});
+        to.add({diagnosis::not_finite,
+                joined({whose, " has ", text_of(of.values[at]), " at number ", std::to_string(i), " of ", t.label})});
         return false;
       }
   return true;
@@ -41,7 +41,7 @@ namespace detail {
 
 [[nodiscard]] inline std::string text_of(difference const& d, std::vector<tensor> const& tensors) {
   return joined({"number ", std::to_string(d.index), " of ", tensors[d.tensor].label, " is ", text_of(d.seen), ", not ",
-                 text_of(d.expected), " (rounding explains a difference of ", text_of(d.bound), ")"});
+                 text_of(d.expected), "; rounding explains a difference of ", text_of(d.bound)});
 }
 
 /// Tries hypotheses on groups.
@@ -109,7 +109,7 @@ inline void blame(std::vector<hypothesis> const& fitting, std::string const& saw
   bool const sure = std::all_of(fitting.begin(), fitting.end(), [&](auto const& h) { return h.mistakes() == first; });
   for (hypothesis const& each : fitting)
     for (diagnosis const d : each.mistakes())
-      if (!to.has(d)) to.add({d, joined({saw, "; all of them are: ", each.formula()}), sure});
+      if (!to.has(d)) to.add({d, saw, sure, each.formula()});
 }
 
 }  // namespace detail
@@ -118,11 +118,11 @@ inline void blame(std::vector<hypothesis> const& fitting, std::string const& saw
 ///
 /// Each mistake is a hypothesis, of which it follows what every group would have ended with. One that fits all groups
 /// within rounding is named; where none does, two together; several that fit alike are all named, as uncertain. What
-/// nothing explains is reported so, with numbers. Where the loop is right, the notes name the mistakes that these groups
-/// would not have shown.
-/// Order: groups in the order in which the loop went through them, on the same parameters. Failure: `accrue::error` for
-/// no groups, groups of no whole number of microbatches on each replica, tensors of different sizes.
-/// Source: the tolerance is that of `rounding`. Cost: on the host, for each hypothesis a read of all microbatches.
+/// nothing explains is reported so, with numbers. Where the loop is right, the notes name the mistakes that these
+/// groups would not have shown. Order: groups in the order in which the loop went through them, on the same parameters.
+/// Failure: `accrue::error` for no groups, groups of no whole number of microbatches on each replica, tensors of
+/// different sizes. Source: the tolerance is that of `rounding`. Cost: on the host, for each hypothesis a read of all
+/// microbatches.
 [[nodiscard]] inline report explain(std::vector<observed_group> const& groups, loop_terms const& terms) {
   terms.validate();
   if (groups.empty())
@@ -160,14 +160,11 @@ inline void blame(std::vector<hypothesis> const& fitting, std::string const& saw
     std::vector<diagnosis> named;
     for (hypothesis const& each : fitting) {
       diagnosis const d = each.mistakes().front();
-      bool const all = std::all_of(singles.begin(), singles.end(), [&](hypothesis const& other) {
-        return other.mistakes().front() != d || std::find(fitting.begin(), fitting.end(), other) != fitting.end();
-      });
-      if (!all || std::find(named.begin(), named.end(), d) != named.end()) continue;
+      if (std::find(named.begin(), named.end(), d) != named.end()) continue;
       named.push_back(d);
       hidden.append(hidden.empty() ? "" : ", ").append(name_of(d));
     }
-    if (!hidden.empty()) found.note(joined({"in these groups it would not have shown: ", hidden}));
+    if (!hidden.empty()) found.note(joined({"these groups cannot show every form of: ", hidden}));
     return found;
   }
 

@@ -81,8 +81,7 @@ template <class View>
   found.tensor.longest = *std::max_element(shape.extent.begin(), shape.extent.end());
   found.tensor.computed = sizeof(real) == sizeof(double) ? 0x1p-53 : 0x1p-24;
   found.tensor.stored = found.tensor.computed;
-  if constexpr (sizeof(real) == 2)
-    found.tensor.stored = scalar_id<scalar>() == scalar_id<float16>() ? 0x1p-11 : 0x1p-8;
+  if constexpr (sizeof(real) == 2) found.tensor.stored = scalar_id<scalar>() == scalar_id<float16>() ? 0x1p-11 : 0x1p-8;
   return found;
 }
 
@@ -92,7 +91,7 @@ namespace detail {
 template <class T>
 void append_as(std::vector<unsigned char> const& bytes, std::vector<double>& to) {
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
-    T number;
+    T number{};
     std::memcpy(&number, bytes.data() + at, sizeof(T));
     to.push_back(static_cast<double>(number));
   }
@@ -112,6 +111,30 @@ inline void append_numbers(place const& from, std::vector<double>& to) {
     detail::append_as<float>(bytes, to);
   else
     detail::append_as<double>(bytes, to);
+}
+
+namespace detail {
+
+/// Numbers from `at` on, rounded to the nearest of a type, as bytes.
+template <class T>
+[[nodiscard]] std::vector<unsigned char> bytes_as(std::vector<double>::const_iterator at, std::int64_t size) {
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(size) * sizeof(T));
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) {
+    auto const number = static_cast<T>(*at++);
+    std::memcpy(bytes.data() + i, &number, sizeof(T));
+  }
+  return bytes;
+}
+
+}  // namespace detail
+
+/// The bytes that a view has to hold to have these numbers.
+[[nodiscard]] inline std::vector<unsigned char> rounded_bytes(place const& to, std::vector<double>::const_iterator at) {
+  std::int32_t const scalar = to.where.scalar;
+  if (scalar == scalar_id<float16>()) return detail::bytes_as<float16>(at, to.tensor.size);
+  if (scalar == scalar_id<bfloat16>()) return detail::bytes_as<bfloat16>(at, to.tensor.size);
+  if (to.tensor.computed > 0x1p-53) return detail::bytes_as<float>(at, to.tensor.size);
+  return detail::bytes_as<double>(at, to.tensor.size);
 }
 
 }  // namespace accrue::doctor

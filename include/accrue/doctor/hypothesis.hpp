@@ -18,8 +18,8 @@ namespace accrue::doctor {
 /// One way to form a group's gradient: the first of each enumeration is right, every other one is a mistake.
 ///
 /// In the texts g is the mean gradient of a microbatch, c its count, p its positions, N the sum of counts, P of
-/// positions, G the gradient as it should be, before clipping; k are the microbatches of a group on one replica, A those
-/// of a full one, D replicas, S the loss scale.
+/// positions, G the gradient as it should be, before clipping; k are the microbatches of a group on one replica, A
+/// those of a full one, D replicas, S the loss scale.
 struct hypothesis {
   enum class weighing : std::uint8_t {
     by_count,
@@ -90,7 +90,8 @@ struct hypothesis {
       if (auto const at = static_cast<std::size_t>(value); at > 0) list.push_back(by_value.begin()[at - 1]);
     };
     using enum diagnosis;
-    of(weights, {mean_of_means, mean_of_replica_means, ignored_positions_counted, ignored_positions_counted, other_unit});
+    of(weights,
+       {mean_of_means, mean_of_replica_means, ignored_positions_counted, ignored_positions_counted, other_unit});
     for (factor const by : {times.by, times_too.by})
       of(by, {divided_twice, divided_twice, not_divided, not_divided, never_unscaled, unscaled_twice,
               world_size_missing, world_size_twice});
@@ -104,14 +105,11 @@ struct hypothesis {
     return list;
   }
 
-  /// What it computes, in words.
+  /// What it computes.
   [[nodiscard]] std::string formula() const {
-    constexpr std::string_view sums[] = {"sum of c g / N",
-                                         "mean of the microbatches' means, sum of g / (k D)",
-                                         "mean of the replicas' means",
-                                         "sum of p g / P",
-                                         "sum of c g / P",
-                                         "the mean of g weighed by the other unit"};
+    constexpr std::string_view sums[] = {
+        "sum of c g / N", "sum of g / (k D)", "mean over the replicas of sum of c g / sum of c",
+        "sum of p g / P", "sum of c g / P",   "mean of g weighed by the other unit"};
     constexpr std::string_view factors[] = {"", " / k", " / A", " * k", " * A", " * S", " / S", " * D", " / D"};
     constexpr std::string_view scopes[] = {"",
                                            ", of the last microbatch only",

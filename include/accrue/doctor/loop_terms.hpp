@@ -17,9 +17,9 @@ namespace accrue::doctor {
 /// Mistakes show in numbers: let `microbatches`, `replicas` and `loss_scale` be three different ones above 1.
 struct loop_terms {
   mean_over mean = mean_over::samples;
-  std::int64_t microbatches = 3;  ///< A, in a full group of one replica
-  int replicas = 1;               ///< D
-  double loss_scale = 1.0;        ///< S, that the loop multiplies losses by
+  std::int64_t microbatches = 3;                              ///< A, in a full group of one replica
+  int replicas = 1;                                           ///< D
+  double loss_scale = 1.0;                                    ///< S, that the loop multiplies losses by
   double max_norm = std::numeric_limits<double>::infinity();  ///< that the loop clips by
   bool takes_bound = false;  ///< the loop clips by `group::max_norm`, of which the examination chooses several
   double clip_epsilon = 0.0;

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -82,6 +83,8 @@ struct microbatch {
   doctor::gradient gradient;
   bool is_mean = true;
   microbatch_facts facts;
+  std::optional<double> loss;  ///< as it was handed over
+  bool loss_is_mean = true;
   /// For each tensor, how large the terms are that its gradient is a sum of; by default its largest element.
   std::vector<double> magnitude;
 
@@ -107,10 +110,24 @@ struct microbatch {
   }
 
  private:
+  template <class Fact>
+  void take_loss(Fact const& given) {
+    if constexpr (loss_fact<Fact>) {
+      loss_is_mean = is_mean_loss_v<Fact>;
+      if constexpr (Kokkos::is_view_v<decltype(given.value)>) {
+        std::vector<double> number;
+        append_numbers(place_of(given.value), number);
+        loss = number.front();
+      } else {
+        loss = static_cast<double>(given.value);
+      }
+    }
+  }
   template <class... Facts>
   void take(Facts const&... given) {
     static_assert((microbatch_fact<Facts> && ...), "accrue::doctor: not a fact of a microbatch; see core/facts.hpp");
     (facts.take(given), ...);
+    (take_loss(given), ...);
     magnitude = gradient.largest();
   }
 };

@@ -16,7 +16,8 @@ namespace accrue::doctor {
 struct finding {
   doctor::diagnosis diagnosis;
   std::string saw;
-  bool certain = true;  ///< false where others of the report explain the numbers as well
+  bool certain = true;   ///< false where others of the report explain the numbers as well
+  std::string equals{};  ///< the formula that all groups follow within rounding, if that is how it was found
 };
 
 /// What the doctor found; prints what it saw, why that is a mistake, and the way out.
@@ -48,9 +49,17 @@ class report {
 
   friend std::ostream& operator<<(std::ostream& out, report const& r) {
     out << (r.healthy() ? "healthy" : r.findings_.front().certain ? "found" : "found one of these, which fit alike");
-    for (finding const& each : r.findings_)
-      out << "\n\n" << each.diagnosis << "\n  saw: " << each.saw << "\n  why: " << advice_on(each.diagnosis).why
-          << "\n  way out: " << advice_on(each.diagnosis).way_out;
+    bool letters = false;
+    for (finding const& each : r.findings_) {
+      advice const& known = advice_on(each.diagnosis);
+      letters = letters || !each.equals.empty();
+      out << "\n\n" << each.diagnosis << "\n  saw: " << each.saw << "\n  why: ";
+      if (!each.equals.empty()) out << "within rounding every group is the " << each.equals << ".\n       ";
+      out << known.why << "\n  way out: " << known.way_out;
+    }
+    if (letters)
+      out << "\n\ng is the mean gradient of a microbatch, c its count, p its positions; N the sum of c, P of p; k the "
+             "microbatches\nof a group on one replica, A of a full one; D replicas; S the loss scale.";
     for (std::string const& each : r.notes_) out << "\n\nnote: " << each;
     return out;
   }

@@ -53,6 +53,15 @@ class watched_parameters {
     for (std::size_t p = 0; p < size(); ++p)
       if (!copied[p].empty()) places_[p].write(places_[p].where, places_[p].element_bytes, copied[p].data());
   }
+  /// Writes numbers into the parameters, rounded to their scalars.
+  void write(std::vector<double> const& numbers) const {
+    auto at = numbers.begin();
+    for (place const& each : places_) {
+      std::vector<unsigned char> rounded = rounded_bytes(each, at);
+      if (!rounded.empty()) each.write(each.where, each.element_bytes, rounded.data());
+      at += each.tensor.size;
+    }
+  }
   [[nodiscard]] std::vector<double> numbers() const {
     Kokkos::fence("accrue::doctor: copy parameters");
     std::vector<double> all;
