@@ -70,7 +70,8 @@ TEST_CASE("an accumulator per token is healthy, and one per microbatch is a mean
 TEST_CASE("update_watch: what an update did is what it said") {
   auto const theta = support::make_view<float>({1, -2, 3});
   auto const gradient = support::make_view<float>({0.5f, 0.25f, -1});
-  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::sgd{.learning_rate = 0.1});
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::every{1}, accrue::keep_last{},
+                            accrue::sgd{.learning_rate = 0.1});
   update_watch watch(accrue::parameters(theta));
   auto const one = [&] {
     group.accumulate(accrue::mean_gradient{gradient}, accrue::samples{4});

@@ -143,10 +143,28 @@ TEST_CASE("two mistakes at once are both named") {
   }
 }
 
+TEST_CASE("gradients that another framework wrote are explained without calling it") {
+  model<double> of(kind::linear, 8, 16);
+  auto const handed_over = [&](examples const& list) { return of.mean(list); };
+  auto const group = [&](examples const& a, examples const& b) {
+    accrue::doctor::observed_group seen{{handed_over(a), handed_over(b)}, {}};
+    seen.handed_over = seen.microbatches[0].gradient;
+    for (std::size_t i = 0; i < of.size(); ++i)
+      seen.handed_over.values[i] = (seen.handed_over.values[i] + seen.microbatches[1].gradient.values[i]) / 2;
+    return seen;
+  };
+  auto const first = group({0, 1, 2, 3}, {4});
+  auto const second = group({5}, {6, 7, 0});
+  auto const found = accrue::doctor::explain({first, second}, {.mean = mean_over::tokens, .microbatches = 2});
+  CHECK(found.diagnoses() == std::vector{diagnosis::mean_of_means});
+  CHECK_THROWS_WITH_AS(static_cast<void>(accrue::doctor::explain({}, {})),
+                       "accrue::doctor::explain: no groups; there is nothing to explain; hand over two or more",
+                       accrue::error);
+}
+
 TEST_CASE("mistakes that the numbers cannot tell apart are both named, as uncertain") {
   loop_terms terms{.mean = mean_over::tokens, .microbatches = 2, .replicas = 2};  // A = D
   model<double> of(kind::linear, 30, 14);
-  loop<double> unequal(of, terms, {diagnosis::world_size_missing});
   report const found = examined(of, terms, {diagnosis::world_size_missing});
   CHECK(found.diagnoses() == std::vector{diagnosis::not_divided, diagnosis::world_size_missing});
   CHECK(!found.findings().front().certain);
