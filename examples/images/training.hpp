@@ -6,6 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <iostream>
 #include <string>
@@ -68,6 +69,8 @@ inline double train(execution const& exec, network const& parameters, image_data
   loss_average training_loss;
   group.observe(std::ref(training_loss));
   if (plan.numbers != nullptr) group.observe(accrue::csv_writer(*plan.numbers));
+  accrue::run_history history;
+  group.observe(std::ref(history));
 
   generator random(3);
   double held_out_accuracy = 0;
@@ -94,7 +97,13 @@ inline double train(execution const& exec, network const& parameters, image_data
               << fixed(training_loss.take(), 4) << ", held-out accuracy " << fixed(100 * held_out_accuracy, 2)
               << " %\n";
   }
-  std::cout << '\n' << group.ledger() << "\n\n" << make_run_sheet(group, plan.microbatch_size) << '\n';
+  std::cout << '\n';
+  write_markdown(std::cout, run_sheet_of(group, history,
+                                         {.microbatch = accrue::samples{plan.microbatch_size},
+                                          .group = accrue::microbatches{plan.microbatches_per_group},
+                                          .replicas = 1,
+                                          .samples = accrue::samples{std::int64_t{plan.epochs} * images}}));
+  std::cout << '\n';
   return held_out_accuracy;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <limits>
 #include <stdexcept>
@@ -34,7 +35,7 @@ using namespace examples;
 constexpr int microbatches_per_update = 4;  // over all replicas: A * D
 
 /// One pass over the first images, each microbatch on the replica whose turn it is; returns the parameters. `said` is
-/// called with the accumulator at the end.
+/// called with the run sheet at the end.
 template <class Replicas, class Summation, class Said>
 std::vector<float> train(image_set const& images, int count, int microbatch_size, Replicas const& replicas, int member,
                          int members, Summation const& summation, Said const& said) {
@@ -52,6 +53,8 @@ std::vector<float> train(image_set const& images, int count, int microbatch_size
                             accrue::per_sample{}, accrue::every{microbatches_per_update / members}, accrue::keep_last{},
                             accrue::clip_by_global_norm{.max_norm = 1.0}, summation, replicas,
                             accrue::momentum{.learning_rate = 0.05});
+  accrue::run_history history;
+  group.observe(std::ref(history));
   for (int first = member * microbatch_size; first < count; first += members * microbatch_size) {
     int const last = std::min(first + microbatch_size, count);
     auto const batch = Kokkos::subview(order, Kokkos::pair<int, int>(first, last));
@@ -62,7 +65,11 @@ std::vector<float> train(image_set const& images, int count, int microbatch_size
     if (group.full()) group.update();
   }
   group.end_of_data();  // replicas without data take part until all are done
-  said(group);
+  said(run_sheet_of(group, history,
+                    {.microbatch = accrue::samples{microbatch_size},
+                     .group = accrue::microbatches{microbatches_per_update / members},
+                     .replicas = members,
+                     .samples = accrue::samples{count}}));
 
   std::vector<float> all;
   std::apply(
@@ -89,23 +96,17 @@ bool run(image_set const& images, std::string const& description) {
   int const d = replicas.members(), member = replicas.member();
   if (microbatches_per_update % d != 0) throw std::invalid_argument("the number of processes is 1, 2 or 4");
   bool const tells = member == 0;
-  auto const silent = [](auto&) {};
+  auto const silent = [](auto const&) {};
   if (tells) std::cout << description << ", " << images.size() << " for training, D = " << d << "\n\n";
 
-  auto const shared = train(images, images.size(), 64, replicas, member, d, accrue::widened<>{}, [&](auto& group) {
-    run_sheet sheet = make_run_sheet(group, 64);
-    sheet.replicas = d;
-    accrue::communication const spent = replicas.spent();
-    if (!tells) return;
-    std::cout << sheet << "  examples of all replicas      " << group.ledger().over_replicas().samples.value() << '\n'
-              << "  sent by each replica          " << fixed(static_cast<double>(spent.bytes) / 1e6, 1) << " MB in "
-              << spent.calls << " calls\n"
-              << "  time in communication         " << fixed(spent.seconds, 2) << " s, waiting for others included\n\n";
-  });
+  auto const shared =
+      train(images, images.size(), 64, replicas, member, d, accrue::widened<>{}, [&](auto const& sheet) {
+        if (tells) write_markdown(std::cout, sheet);
+      });
   auto const alone = train(images, images.size(), 64, accrue::one_replica{}, 0, 1, accrue::widened<>{}, silent);
   double const difference = largest_difference(shared, alone);
   if (tells)
-    std::cout << "After one pass parameters differ from those of one process by at most " << scientific(difference, 1)
+    std::cout << "\nAfter one pass parameters differ from those of one process by at most " << scientific(difference, 1)
               << '\n';
 
   // Microbatches of one image and sums that do not depend on the order: not a bit differs.

@@ -27,7 +27,8 @@ class view_memory {
         });
   }
 
-  [[nodiscard]] static double peak_megabytes() { return static_cast<double>(most) / 1e6; }
+  [[nodiscard]] static std::int64_t bytes() { return held; }
+  [[nodiscard]] static std::int64_t peak_bytes() { return most; }
 
  private:
   inline static std::int64_t held = 0;
@@ -35,15 +36,15 @@ class view_memory {
 };
 
 /// The most memory of the host that the process has held at once.
-inline double peak_resident_megabytes() {
+inline std::int64_t peak_resident_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
 #ifdef __APPLE__
-  constexpr double unit = 1e-6;  // bytes
+  constexpr std::int64_t unit = 1;
 #else
-  constexpr double unit = 1.024e-3;  // KiB
+  constexpr std::int64_t unit = 1024;
 #endif
-  return static_cast<double>(usage.ru_maxrss) * unit;
+  return usage.ru_maxrss * unit;
 }
 
 }  // namespace examples

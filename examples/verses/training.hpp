@@ -7,6 +7,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "../support/progress.hpp"
@@ -44,8 +45,8 @@ inline double loss_per_token(execution const& exec, word_problem const& problem,
 /// The lines of a group are sorted by length before they are cut, as is usual, because it saves padding. It also
 /// gives the microbatches of a group very different numbers of tokens.
 template <class Normalization>
-run_sheet train(execution const& exec, word_problem const& problem, line_numbers const& lines, training_plan plan,
-                Normalization normalization, std::string const& name) {
+accrue::run_sheet train(execution const& exec, word_problem const& problem, line_numbers const& lines,
+                        training_plan plan, Normalization normalization, std::string const& name) {
   auto const& [words, parameters, gradient, work, batch] = problem;
   accrue::accumulator group(
       exec, accrue::parameters(parameters.embedding, parameters.output.weight, parameters.output.bias), normalization,
@@ -53,6 +54,9 @@ run_sheet train(execution const& exec, word_problem const& problem, line_numbers
       accrue::clip_by_global_norm{.max_norm = plan.max_norm}, accrue::adam{.learning_rate = plan.learning_rate});
 
   if (plan.numbers != nullptr) group.observe(accrue::csv_writer(*plan.numbers));
+  accrue::run_history history;
+  group.observe(std::ref(history));
+
   progress bar(name, static_cast<int>(lines.size()), "lines");
   int done = 0;
   for (auto const& group_lines : cut_evenly(lines, plan.microbatch_size * plan.microbatches_per_group)) {
@@ -69,7 +73,11 @@ run_sheet train(execution const& exec, word_problem const& problem, line_numbers
   }
   group.end_of_data();
   bar.clear();
-  return make_run_sheet(group, plan.microbatch_size);
+  return run_sheet_of(group, history,
+                      {.microbatch = accrue::samples{plan.microbatch_size},
+                       .group = accrue::microbatches{plan.microbatches_per_group},
+                       .replicas = 1,
+                       .samples = accrue::samples{lines.size()}});
 }
 
 }  // namespace examples

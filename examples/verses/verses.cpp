@@ -59,12 +59,12 @@ chosen_lines choose_lines(examples::corpus const& words, std::size_t training_li
 
 /// Trains from the same start each time, and prints what came of it.
 template <class Normalization>
-examples::run_sheet train_and_report(examples::execution const& exec, examples::word_problem const& problem,
-                                     chosen_lines const& lines, examples::training_plan const& plan,
-                                     Normalization normalization, char const* name) {
+accrue::run_sheet train_and_report(examples::execution const& exec, examples::word_problem const& problem,
+                                   chosen_lines const& lines, examples::training_plan const& plan,
+                                   Normalization normalization, char const* name) {
   examples::generator random(5);
   initialize(problem.parameters, random);
-  examples::run_sheet const sheet = train(exec, problem, lines.training, plan, normalization, name);
+  accrue::run_sheet const sheet = train(exec, problem, lines.training, plan, normalization, name);
   double const loss = loss_per_token(exec, problem, lines.held_out, plan.microbatch_size);
   std::cout << name << ": held-out loss per token " << examples::fixed(loss, 4) << "\n  " << sheet.ledger << '\n';
   return sheet;
@@ -103,7 +103,9 @@ bool run(examples::corpus const& words, examples::training_plan const& plan) {
   unrecorded.numbers = nullptr;
   train_and_report(exec, problem, lines, unrecorded, accrue::per_microbatch{}, "mean of means");
   auto const sheet = train_and_report(exec, problem, lines, plan, accrue::per_token{}, "per token");
-  std::cout << '\n' << sheet << '\n';
+  std::cout << '\n';
+  write_markdown(std::cout, sheet);
+  std::cout << '\n';
   return slope_error < 1e-2 && holds;
 }
 

@@ -241,6 +241,8 @@ class accumulator {
   /// Whether the boundary is reached: call `update()` before the next microbatch.
   [[nodiscard]] bool full() const { return stages_.full(); }
   [[nodiscard]] microbatches held() const { return stages_.held(); }
+  /// What the open group holds of each count, on this replica.
+  [[nodiscard]] group_counts const& counts_held() const { return stages_.counts_held(); }
   [[nodiscard]] recipe_type const& policies() const { return stages_.policies(); }
   [[nodiscard]] Exec const& exec() const { return stages_.exec(); }
 

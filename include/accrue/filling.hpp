@@ -81,6 +81,7 @@ class filling {
   [[nodiscard]] Recipe const& policies() const { return policies_; }
   [[nodiscard]] Exec const& exec() const { return exec_; }
   [[nodiscard]] microbatches held() const { return group_.counts.microbatches; }
+  [[nodiscard]] group_counts const& counts_held() const { return group_.counts; }
   [[nodiscard]] bool full() const { return held().value() > 0 && policies_.boundary.full(let_through(group_)); }
 
   [[nodiscard]] view_directory const& directory() const { return sums_.model().directory(); }

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_REDUCE_MPI_REPLICAS_HPP
 #define ACCRUE_REDUCE_MPI_REPLICAS_HPP
 
+#include <accrue/core/communication.hpp>
 #include <accrue/core/device_array.hpp>
 #include <accrue/core/error.hpp>
 #include <accrue/core/replica_transport.hpp>
@@ -25,13 +26,6 @@
 #endif
 
 namespace accrue {
-
-/// What was spent on communication since the policy was made.
-struct communication {
-  std::int64_t calls = 0;  ///< of MPI
-  std::int64_t bytes = 0;  ///< that this process handed to them, each once
-  double seconds = 0.0;    ///< in them, waiting for others included
-};
 
 namespace detail {
 

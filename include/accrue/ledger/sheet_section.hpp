@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef ACCRUE_LEDGER_SHEET_SECTION_HPP
+#define ACCRUE_LEDGER_SHEET_SECTION_HPP
+
+#include <accrue/ledger/run_sheet.hpp>
+#include <accrue/ledger/sheet_text.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace accrue {
+
+/// A number or a text with the name that programs know it by, and the one that readers do.
+struct sheet_field {
+  std::string_view key;
+  std::string_view label;
+  sheet_value value;
+};
+struct sheet_column {
+  std::string_view key;
+  std::string_view label;
+};
+struct sheet_table {
+  std::string_view key;
+  std::string_view none;  ///< what is said of no rows
+  std::vector<sheet_column> columns;
+  std::vector<std::vector<sheet_value>> rows;
+};
+
+/// A part of a run sheet, the same for every form that it is written in.
+struct sheet_section {
+  std::string_view key;
+  std::string_view title;
+  std::vector<sheet_field> fields;
+  std::vector<sheet_table> tables;
+  std::string_view none = {};  ///< what readers are told where all fields are 0; else those that are not are shown
+};
+
+namespace detail {
+
+template <class T>
+[[nodiscard]] sheet_value known(std::optional<T> const& value) {
+  if (!value) return {};
+  if constexpr (requires { value->value(); })
+    return value->value();
+  else
+    return *value;
+}
+[[nodiscard]] inline sheet_value text_or_none(std::string const& text) {
+  return text.empty() ? sheet_value{} : sheet_value{text};
+}
+[[nodiscard]] inline sheet_value value_of(sheet_number const& number) {
+  return std::visit([](auto const& value) { return sheet_value(value); }, number);
+}
+[[nodiscard]] inline sheet_value finite_or_none(double value) {
+  return is_not_a_number(value) ? sheet_value{} : sheet_value{value};
+}
+
+[[nodiscard]] inline sheet_section batch_section(run_sheet const& s) {
+  extremes const& real = s.history.samples();
+  auto const of_updates = [&](std::int64_t value) { return real.count > 0 ? sheet_value{value} : sheet_value{}; };
+  return {"batch",
+          "Batch",
+          {{"microbatch", "samples of a microbatch, m, as planned", known(s.plan.microbatch)},
+           {"group", "microbatches of a group, A", known(s.group_size)},
+           {"replicas", "replicas, D", known(s.replicas)},
+           {"nominal", "effective batch, m * A * D, as planned", known(s.plan.batch())},
+           {"mean", "samples of an applied update, on average", known(s.real_batch())},
+           {"least", "samples of an applied update, fewest", of_updates(real.least)},
+           {"most", "samples of an applied update, most", of_updates(real.most)},
+           {"normalization", "normalization", s.normalization},
+           {"boundary", "a group is full at", s.boundary},
+           {"last_group", "a short last group", s.last_group}},
+          {}};
+}
+
+[[nodiscard]] inline sheet_section data_section(run_sheet const& s) {
+  ledger const& l = s.ledger;
+  group_counts const& all = l.over_replicas();
+  return {"data",
+          "Data",
+          {{"microbatches", "microbatches", l.microbatches().value()},
+           {"ignored_microbatches", "microbatches that declare nothing", l.ignored_microbatches().value()},
+           {"samples", "samples", l.samples().value()},
+           {"tokens", "supervised tokens", l.tokens().value()},
+           {"ignored_tokens", "ignored tokens", l.ignored_tokens().value()},
+           {"positions", "positions, padding included", l.positions().value()},
+           {"samples_over_replicas", "samples of all replicas, in closed groups", all.samples.value()},
+           {"tokens_over_replicas", "supervised tokens of all replicas, in closed groups", all.tokens.value()},
+           {"ignored_tokens_over_replicas", "ignored tokens of all replicas, in closed groups",
+            all.ignored_tokens.value()}},
+          {},
+          "No microbatch came."};
+}
+
+[[nodiscard]] inline sheet_section updates_section(run_sheet const& s) {
+  ledger const& l = s.ledger;
+  return {"updates",
+          "Updates",
+          {{"attempted", "attempted", l.attempted().value()},
+           {"applied", "applied", l.applied().value()},
+           {"skipped_non_finite", "skipped as non-finite", l.skipped().value()},
+           {"vetoed", "vetoed", l.vetoed().value()},
+           {"groups", "groups closed", l.groups()},
+           {"empty_groups", "groups empty", l.empty_groups()},
+           {"dropped_groups", "groups dropped or discarded", l.dropped_groups()},
+           {"times_carried", "last groups carried into the next pass", l.times_carried()}},
+          {}};
+}
+
+[[nodiscard]] inline sheet_section left_out_section(run_sheet const& s) {
+  ledger const& l = s.ledger;
+  group_counts const dropped = l.dropped(), rejected = l.rejected();
+  std::int64_t causes[3] = {};
+  for (rejection const& each : l.rejections()) ++causes[static_cast<std::size_t>(each.cause)];
+  return {"left_out",
+          "Left out",
+          {{"skipped_samples", "samples of updates skipped or vetoed", s.history.unused().samples.value()},
+           {"skipped_tokens", "tokens of updates skipped or vetoed", s.history.unused().tokens.value()},
+           {"dropped_samples", "samples dropped", dropped.samples.value()},
+           {"dropped_tokens", "tokens dropped", dropped.tokens.value()},
+           {"open_microbatches", "microbatches carried, in the open group", s.open.microbatches.value()},
+           {"open_samples", "samples carried", s.open.samples.value()},
+           {"open_tokens", "tokens carried", s.open.tokens.value()},
+           {"rejected_microbatches", "microbatches rejected", rejected.microbatches.value()},
+           {"rejected_samples", "samples rejected", rejected.samples.value()},
+           {"rejected_tokens", "tokens rejected", rejected.tokens.value()},
+           {"not_a_number", "of the last 256 rejections: for NaN", causes[0]},
+           {"infinite", "of the last 256 rejections: for Inf", causes[1]},
+           {"norm_too_large", "of the last 256 rejections: for their norm", causes[2]}},
+          {},
+          "Nothing."};
+}
+
+[[nodiscard]] inline sheet_section numbers_section(run_sheet const& s) {
+  sheet_table scales{
+      "changes", "The loss scale never changed.", {{"group", "group"}, {"scale", "loss scale from it on"}}, {}};
+  for (scale_change const& each : s.history.scale_changes()) scales.rows.push_back({each.group, each.scale});
+  return {"numbers",
+          "Numbers",
+          {{"parameters", "parameters", s.parameters},
+           {"sums", "gradients are summed in", s.sums},
+           {"loss_scale", "last loss scale",
+            s.history.seen() > 0 ? sheet_value{s.history.last().loss_scale} : sheet_value{}},
+           {"largest_norm", "largest norm of an applied update, before clipping",
+            s.history.samples().count > 0 ? sheet_value{s.history.largest_norm()} : sheet_value{}},
+           {"clipped", "updates clipped by their norm", s.history.clipped()},
+           {"changes_left_out", "changes of the loss scale that are not listed", s.history.scale_changes_left_out()}},
+          {std::move(scales)}};
+}
+
+[[nodiscard]] inline sheet_section recipe_section(run_sheet const& s) {
+  sheet_table policies{"policies", "", {{"policy", "policy"}}, {}};
+  for (std::string const& each : s.recipe) policies.rows.push_back({each});
+  return {"recipe", "Recipe, as it ended", {}, {std::move(policies)}};
+}
+
+[[nodiscard]] inline sheet_section memory_section(run_sheet const& s) {
+  sheet_table spaces{"spaces",
+                     "Memory was not watched.",
+                     {{"space", "space"}, {"baseline", "bytes before"}, {"peak", "most"}, {"current", "at the end"}},
+                     {}};
+  for (space_memory const& each : s.memory)
+    spaces.rows.push_back({each.space, known(each.baseline), known(each.peak), known(each.current)});
+  return {"memory", "Memory", {}, {std::move(spaces)}};
+}
+
+[[nodiscard]] inline sheet_section communication_section(run_sheet const& s) {
+  sheet_table spent{"spent",
+                    "No transport that counts.",
+                    {{"calls", "calls"}, {"bytes", "bytes handed over"}, {"seconds", "seconds, waiting included"}},
+                    {}};
+  if (s.spent) spent.rows.push_back({s.spent->calls, s.spent->bytes, s.spent->seconds});
+  return {"communication", "Communication of this process", {}, {std::move(spent)}};
+}
+
+[[nodiscard]] inline sheet_section plan_section(run_sheet const& s) {
+  bool const planned =
+      s.plan.microbatch || s.plan.group || s.plan.replicas || s.plan.length || s.plan.updates || s.plan.samples;
+  sheet_table differences{"differences",
+                          planned ? "All of it came so." : "",
+                          {{"what", "what differs"}, {"planned", "planned"}, {"real", "real"}, {"because", "because"}},
+                          {}};
+  for (plan_difference const& each : s.differences())
+    differences.rows.push_back({each.what, value_of(each.planned), value_of(each.real), each.because});
+  return {"plan",
+          "Plan",
+          {{"microbatch", "samples of a microbatch, m", known(s.plan.microbatch)},
+           {"group", "microbatches of a group, A", known(s.plan.group)},
+           {"replicas", "replicas, D", known(s.plan.replicas)},
+           {"length", "positions of a sample", known(s.plan.length)},
+           {"updates", "updates applied", known(s.plan.updates)},
+           {"samples", "samples of the run", known(s.plan.samples)}},
+          {std::move(differences)},
+          "Nothing was planned."};
+}
+
+/// The course of the run. What came before the history began is in the totals of updates, samples and tokens.
+[[nodiscard]] inline sheet_section history_section(run_sheet const& s) {
+  run_point const& last = s.history.last();
+  std::int64_t const applied = s.ledger.applied().value() - last.applied;
+  std::int64_t const samples = s.ledger.over_replicas().samples.value() - last.samples;
+  std::int64_t const tokens = s.ledger.over_replicas().tokens.value() - last.tokens;
+  sheet_table points{"points",
+                     "No group was closed.",
+                     {{"group", "group"},
+                      {"outcome", "outcome"},
+                      {"applied", "updates"},
+                      {"samples", "samples"},
+                      {"tokens", "tokens"},
+                      {"weight", "weight"},
+                      {"loss", "loss"},
+                      {"norm", "norm"},
+                      {"clipped_norm", "clipped norm"},
+                      {"loss_scale", "loss scale"}},
+                     {}};
+  for (run_point const& p : s.history.points())
+    points.rows.push_back({p.group, std::string(name_of(p.result)), applied + p.applied, samples + p.samples,
+                           tokens + p.tokens, p.weight, known(p.loss), finite_or_none(p.norm),
+                           s.norm_is_clipped_by_factor ? finite_or_none(p.norm * p.clip_factor) : sheet_value{},
+                           p.loss_scale});
+  return {
+      "history",
+      "History",
+      {{"groups", "groups observed", s.history.seen()}, {"every", "of which every n-th is kept", s.history.every()}},
+      {std::move(points)}};
+}
+
+}  // namespace detail
+
+/// All that a run sheet says, in the order in which it is written.
+[[nodiscard]] inline std::vector<sheet_section> sections_of(run_sheet const& s) {
+  std::vector<sheet_section> all;
+  all.push_back(
+      {"run", "Run", {{"title", "title", detail::text_or_none(s.title)}, {"accrue", "accrue", s.version}}, {}});
+  all.push_back(detail::batch_section(s));
+  all.push_back(detail::data_section(s));
+  all.push_back(detail::updates_section(s));
+  all.push_back(detail::plan_section(s));
+  all.push_back(detail::left_out_section(s));
+  all.push_back(detail::numbers_section(s));
+  all.push_back(detail::recipe_section(s));
+  all.push_back(detail::memory_section(s));
+  all.push_back(detail::communication_section(s));
+  all.push_back(detail::history_section(s));
+  return all;
+}
+
+}  // namespace accrue
+#endif
