@@ -17,6 +17,7 @@
 #include "../support/memory_use.hpp"
 #include "equality.hpp"
 #include "image_set.hpp"
+#include "memory.hpp"
 #include "network.hpp"
 #include "training.hpp"
 
@@ -24,6 +25,7 @@ namespace {
 
 constexpr char const* usage = R"(usage: images --data FOLDER [--quick] [--target PERCENT] [--draw FOLDER]
        images --quick            with synthetic images
+       images --memory ...       measures what training takes in memory, for five (m, A)
 
   --data FOLDER      train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
                      t10k-labels-idx1-ubyte, uncompressed: Fashion-MNIST, or your own images in that format
@@ -73,12 +75,13 @@ bool run(examples::image_data const& data, examples::training_plan const& plan, 
 
 int main(int argc, char* argv[]) {
   try {
-    examples::arguments const given(argc, argv, {"--quick", "--help"}, {"--data", "--target", "--draw"});
+    examples::arguments const given(argc, argv, {"--quick", "--memory", "--help"}, {"--data", "--target", "--draw"});
     if (given.has("--help")) {
       std::cout << usage;
       return 0;
     }
     Kokkos::ScopeGuard const kokkos(argc, argv);
+    if (given.has("--memory")) return examples::memory_is_as_planned(load(given)) ? 0 : 1;
     examples::view_memory::watch();
     examples::training_plan plan;
     if (given.has("--quick")) plan.epochs = 2;

@@ -19,6 +19,7 @@
 #include "../support/run_sheet.hpp"
 #include "corpus.hpp"
 #include "equality.hpp"
+#include "memory.hpp"
 #include "padded_batch.hpp"
 #include "training.hpp"
 #include "word_model.hpp"
@@ -29,6 +30,7 @@ using examples::line_numbers;
 
 constexpr char const* usage = R"(usage: verses --data FILE [--quick] [--draw FOLDER]
        verses --quick        with a synthetic text
+       verses --memory ...   measures what training takes in memory, for five (m, A)
 
   --data FILE     a text, one sequence a line: the verses of a bible, or any text of your own
   --quick         a short training run
@@ -113,12 +115,16 @@ bool run(examples::corpus const& words, examples::training_plan const& plan) {
 
 int main(int argc, char* argv[]) {
   try {
-    examples::arguments const given(argc, argv, {"--quick", "--help"}, {"--data", "--draw"});
+    examples::arguments const given(argc, argv, {"--quick", "--memory", "--help"}, {"--data", "--draw"});
     if (given.has("--help")) {
       std::cout << usage;
       return 0;
     }
     Kokkos::ScopeGuard const kokkos(argc, argv);
+    if (given.has("--memory")) {
+      examples::corpus const words = load(given);
+      return examples::memory_is_as_planned(words, choose_lines(words, 64).proof) ? 0 : 1;
+    }
     examples::view_memory::watch();
     examples::training_plan plan;
     if (given.has("--quick")) plan.training_lines = 800;

@@ -184,7 +184,7 @@ class accumulator {
   ///
   /// Guarantee: sums, counts, terms, losses, rejections and the loss scale are as if nothing of the group had come; not
   /// the microbatches that were carried into it, which are lost. Cost: nothing; two fences where microbatches were
-  /// looked at before they were let in. Example: accrue/group_in_memory.hpp
+  /// looked at before they were let in. Example: accrue/fitting_microbatches.hpp
   void start_again() {
     static_assert(!shards, ACCRUE_SAY_SHARDED_WHOLE);
     stages_.start_again();

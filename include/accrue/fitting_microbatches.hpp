@@ -37,7 +37,7 @@ enum class cut {
 /// batch is that of the plan. Where a call throws, the group is closed, or as if it had not begun. Cost: what was done
 /// of the group by then. Replicas agree in the message that closes a group; partners exchange one more, of 40 bytes.
 /// Failure: `accrue::error` where a microbatch of 1 example does not fit, and for a group that holds something already;
-/// what else `backward` throws comes through, on other replicas as an `accrue::error`. Example: examples/out_of_memory
+/// what else `backward` throws comes through, on other replicas as an `accrue::error`. Example: examples/out_of_memory/out_of_memory.cpp
 template <class... AlsoOutOfMemory>
 class fitting_microbatches {
  public:
@@ -195,7 +195,7 @@ class fitting_microbatches {
       made.failure = std::current_exception();
       bool const does_not_fit = is_out_of_memory<AlsoOutOfMemory...>();
       auto const next = how_ == cut::even ? plan::smaller_microbatch(samples_, plan_.microbatch)
-                                          : plan::one_more_microbatch(samples_, plan_.microbatch);
+                                          : plan::smaller_uneven_microbatch(samples_, plan_.microbatch);
       made.wish.wanted = does_not_fit && next ? 1 : 0;
       made.wish.failed = 1 - made.wish.wanted;
       if (made.wish.wanted > 0) made.wish.microbatch = next.value().microbatch.value();

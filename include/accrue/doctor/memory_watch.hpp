@@ -27,7 +27,7 @@ namespace accrue {
 /// the callbacks of a tool that is loaded are called with every event as before, and are put back at the end. Several
 /// watches may overlap; events may come from any thread. While tools are paused nothing is seen. Cost: a lock and an
 /// entry in a table for each allocation; nothing where no watch lives. Failure: `accrue::error` where others set
-/// callbacks over those of a watch that has ended. Example: examples/out_of_memory
+/// callbacks over those of a watch that has ended. Example: examples/out_of_memory/out_of_memory.cpp
 class memory_watch {
  public:
   /// So many groups in a row, not counting the first, that each end with more than the one before are a suspected leak:

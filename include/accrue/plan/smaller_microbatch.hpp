@@ -53,11 +53,12 @@ struct cut_group {
   return cut_group{samples{size}, microbatches{own / size}, samples{size}};
 }
 
-/// The same where the last microbatch may be smaller: one microbatch more than now, all as equal as they can be.
+/// The same where the last microbatch may be smaller: a size below this one of which one microbatch more than now is
+/// enough, so that sizes shrink by less.
 ///
 /// Failure: as `smaller_microbatch`.
-[[nodiscard]] constexpr planned<cut_group> one_more_microbatch(samples target, samples microbatch,
-                                                               replicas across = replicas{1}) noexcept {
+[[nodiscard]] constexpr planned<cut_group> smaller_uneven_microbatch(samples target, samples microbatch,
+                                                                     replicas across = replicas{1}) noexcept {
   auto const now = uneven_group(target, microbatch, across);
   if (!now) return *now.reason();
   std::int64_t const size = now.value().microbatch.value();
