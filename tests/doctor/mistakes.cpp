@@ -280,3 +280,21 @@ TEST_CASE("in random configurations a mistake is among what is named, or is said
       }
   CHECK(alone > 15 * 8);  // of 32 a round; the others have no replicas, no scale, no bound, or equal numbers
 }
+
+TEST_CASE("examples without a single target are no mistake, though their mean is 0/0") {
+  model<float> of(kind::perceptron, 12, 17);
+  loop_terms const terms{.mean = mean_over::tokens, .microbatches = 2};
+  auto const some = [&](examples const& list) {  // of examples 3 and 7 nothing is learned
+    examples left;
+    for (auto const e : list)
+      if (e != 3 && e != 7) left.push_back(e);
+    return left;
+  };
+  auto const function = [&](examples const& list) {
+    auto const tokens = of.tokens(some(list));
+    of.write(of.sum_gradient(some(list)), 1 / static_cast<float>(tokens));
+    return accrue::doctor::microbatch(accrue::mean_gradient{of.gradient}, accrue::tokens{tokens});
+  };
+  CHECK(std::isnan(function({3}).gradient.values.front()));
+  CHECK(accrue::doctor::examine(accrue::parameters(of.parameters), function, accrue::samples{12}, terms).healthy());
+}

@@ -231,6 +231,8 @@
 #define ACCRUE_SAY_ROWS                                                                                               \
   "accrue: accrue::rows(indices, values) takes a view of integers of rank 1 that the execution space reaches, and a " \
   "view of the parameter's rank; it stands for a parameter given as one view"
+#define ACCRUE_SAY_ROWS_TO_DOCTOR \
+  "accrue::doctor: a gradient of the parameter's shape is compared number by number: hand over a view, not rows of it"
 #define ACCRUE_SAY_PRODUCER                                                                                            \
   "accrue: mean_written_by and sum_written_by take a function f(exec, target, ...) with a target for each parameter, " \
   "in their order"

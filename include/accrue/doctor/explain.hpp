@@ -52,12 +52,23 @@ class trial {
     for (observed_group const& group : groups)
       for (microbatch const& each : group.microbatches)
         allowed_.terms += 1 + std::max(each.positions(), static_cast<double>(each.facts.samples.value()));
-    for (tensor const& each : groups.front().handed_over.tensors) allowed_.terms += static_cast<double>(each.longest);
+    tensors_ = groups.front().handed_over.tensors;
+    for (std::size_t t = 0; t < tensors_.size(); ++t) {
+      tensor& coarsest = tensors_[t];
+      allowed_.terms += static_cast<double>(coarsest.longest);
+      if (coarsest.label.empty()) coarsest.label = joined({"tensor ", std::to_string(t)});
+      for (observed_group const& group : groups) {
+        coarsen(coarsest, group.handed_over.tensors[t]);
+        for (microbatch const& each : group.microbatches) coarsen(coarsest, each.gradient.tensors[t]);
+      }
+    }
   }
 
+  /// The tensors, each with the largest roundoff of its gradients.
+  [[nodiscard]] std::vector<tensor> const& tensors() const { return tensors_; }
+
   [[nodiscard]] difference apart(std::size_t q, hypothesis const& h, bool quick) const {
-    gradient const& seen = groups_[q].handed_over;
-    return compare(seen.values, predicted_.of(q, h), seen.tensors, allowed_, quick);
+    return compare(groups_[q].handed_over.values, predicted_.of(q, h), tensors_, allowed_, quick);
   }
   /// Whether all groups are as it says; what the first one began with is not known where sums are carried on.
   [[nodiscard]] bool fits(hypothesis const& h) const {
@@ -98,9 +109,15 @@ class trial {
   }
 
  private:
+  static void coarsen(tensor& to, tensor const& from) {
+    to.stored = std::max(to.stored, from.stored);
+    to.computed = std::max(to.computed, from.computed);
+  }
+
   std::vector<observed_group> const& groups_;
   prediction predicted_;
   rounding allowed_;
+  std::vector<tensor> tensors_;
 };
 
 /// Says of each mistake of the hypotheses that it was made, for sure where all of them agree.
@@ -139,8 +156,7 @@ inline void blame(std::vector<hypothesis> const& fitting, std::string const& saw
                           " microbatches on ", std::to_string(terms.replicas), " replicas"}),
                   "each replica has as many", "hand them over replica by replica");
     for (microbatch const& each : group.microbatches)
-      if (each.gradient.values.size() != groups.front().handed_over.values.size() ||
-          group.handed_over.values.size() != each.gradient.values.size())
+      if (!each.gradient.same_sizes(groups.front().handed_over) || !group.handed_over.same_sizes(each.gradient))
         throw error(joined({"accrue::doctor::explain: gradients of ", name, " have different sizes"}),
                     "they are compared number by number", "hand over gradients of the same parameters");
     if (!detail::finite(group.handed_over, joined({"the gradient of ", name}), found)) return found;
@@ -169,10 +185,9 @@ inline void blame(std::vector<hypothesis> const& fitting, std::string const& saw
   }
 
   auto const [q, difference] = trial.worst();
-  std::vector<tensor> const& tensors = groups[q].handed_over.tensors;
   std::string const saw =
       joined({std::to_string(trial.differing()), " of ", std::to_string(groups.size()), " groups differ; in group ",
-              std::to_string(q), " ", detail::text_of(difference, tensors)});
+              std::to_string(q), " ", detail::text_of(difference, trial.tensors())});
   if (fitting.empty()) {
     std::vector<hypothesis> pairs;
     for (std::size_t a = 0; a < singles.size(); ++a)

@@ -3,6 +3,7 @@
 #define ACCRUE_DOCTOR_MICROBATCH_HPP
 
 #include <accrue/core/contribution.hpp>
+#include <accrue/core/diagnostics.hpp>
 #include <accrue/core/facts.hpp>
 #include <accrue/doctor/host_copy.hpp>
 
@@ -42,6 +43,10 @@ struct gradient {
     std::apply([&](auto const&... each) { (take(each), ...); }, items);
   }
 
+  [[nodiscard]] bool same_sizes(gradient const& other) const {
+    return std::equal(tensors.begin(), tensors.end(), other.tensors.begin(), other.tensors.end(),
+                      [](tensor const& a, tensor const& b) { return a.size == b.size; });
+  }
   /// The largest modulus in each tensor.
   [[nodiscard]] std::vector<double> largest() const {
     std::vector<double> list;
@@ -58,7 +63,7 @@ struct gradient {
   template <gradient_item Item>
   void take(Item const& item) {
     constexpr bool dense = !is_rows_v<Item>;
-    static_assert(dense, "accrue::doctor: hand over a gradient of the parameter's shape, not rows of it");
+    static_assert(dense, ACCRUE_SAY_ROWS_TO_DOCTOR);
     if constexpr (std::same_as<Item, no_gradient_t>) {
       tensors.emplace_back();
     } else if constexpr (Kokkos::is_view_v<Item>) {
@@ -125,9 +130,12 @@ struct microbatch {
   }
   template <class... Facts>
   void take(Facts const&... given) {
-    static_assert((microbatch_fact<Facts> && ...), "accrue::doctor: not a fact of a microbatch; see core/facts.hpp");
-    (facts.take(given), ...);
-    (take_loss(given), ...);
+    constexpr bool known = (microbatch_fact<Facts> && ...);
+    static_assert(known, ACCRUE_SAY_NOT_A_FACT);
+    if constexpr (known) {
+      (facts.take(given), ...);
+      (take_loss(given), ...);
+    }
     magnitude = gradient.largest();
   }
 };
