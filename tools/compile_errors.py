@@ -74,8 +74,7 @@ class Mistake:
             out += "Accepted:\n\n" + block(self.right) if self.right else "Accepted: the same without it.\n"
         else:
             out += "Accepted with this, refused without it:\n\n" + block(self.right)
-        link = f"[{self.name}](../tests/compile_errors/{self.name})"
-        return f"{out}\nFrom {link}.\n"
+        return f"{out}\nFrom `{self.name}`.\n"
 
 
 def heading(text):

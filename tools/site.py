@@ -5,8 +5,10 @@ Pages are written to be read in the repository too, so that they link to README.
 pages of the site. Pages that mkdocs.yml does not place get their place by themselves: reference/ by folder, others under
 More. A page without compiled code or a measured table says why.
 """
+import logging
 import posixpath
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,9 +16,11 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tools"))
 import compile_errors  # noqa: E402
 
+log = logging.getLogger("mkdocs.site")
 LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".py": "python", ".txt": "cmake", ".md": "text"}
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 
@@ -99,6 +103,7 @@ def on_config(config):
 
 def on_files(files, config):
     made = Path(config["site_dir"]).parent / "generated"
+    shutil.rmtree(made, ignore_errors=True)
     pages = {"overview.md": with_links((ROOT / "README.md").read_text(), "overview.md", folder="")}
     places = sources_of((ROOT / "README.md").read_text().replace("](", "](../"), "overview.md")
     for file in files.documentation_pages():
@@ -123,4 +128,6 @@ def on_page_markdown(markdown, page, config, files):
     if "\nInternal:" in markdown and "```cpp" not in markdown:
         to = posixpath.relpath("architecture.md", posixpath.dirname(page.file.src_path) or ".")
         markdown += f"\nNo code of a user here: only the library's own headers include this one, see [architecture]({to}).\n"
+    elif not re.search(r"^```cpp|^## Measured|^No code here: ", markdown, flags=re.M):
+        log.warning(f"{page.file.src_path} has neither compiled code nor a measured table, and does not say why")
     return with_links(markdown, page.file.src_path)
