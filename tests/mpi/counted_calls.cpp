@@ -27,12 +27,12 @@ int MPI_Allreduce(void const* from, void* to, int count, MPI_Datatype type, MPI_
   counted.summed_bytes += bytes_of(count, type);
   return PMPI_Allreduce(from, to, count, type, op, comm);
 }
-int MPI_Reduce_scatter_block(void const* from, void* to, int each, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int MPI_Reduce_scatter(void const* from, void* to, int const counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   int members = 0;
   PMPI_Comm_size(comm, &members);
   ++counted.sums_to_owners;
-  counted.summed_bytes += members * bytes_of(each, type);
-  return PMPI_Reduce_scatter_block(from, to, each, type, op, comm);
+  for (int m = 0; m < members; ++m) counted.summed_bytes += bytes_of(counts[m], type);
+  return PMPI_Reduce_scatter(from, to, counts, type, op, comm);
 }
 int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
   ++counted.others;
