@@ -3,6 +3,7 @@
 #include <accrue/accrue.hpp>
 #include <accrue/doctor/sample_audit.hpp>
 #include <accrue/drift_watch.hpp>
+#include <accrue/fitting_microbatches.hpp>
 #include <accrue/reduce/model_parallel.hpp>
 #include <accrue/reduce/mpi_replicas.hpp>
 #include <accrue/reduce/overlapped.hpp>
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <random>
 #include <sstream>
 #include <string>
@@ -409,6 +411,47 @@ TEST_CASE_TEMPLATE("mpi: partners share norm, finite check and decision, and cou
         accrue::samples{1});
     CHECK(group.update() == outcome::skipped_non_finite);
     CHECK(values(part)[0] == before);
+  }
+  MPI_Comm_free(&of_replicas);
+  MPI_Comm_free(&of_partners);
+}
+
+TEST_CASE("mpi: where one partner of one replica runs out of memory, all processes fill the group again") {
+  int const width = members() % 2 == 0 ? 2 : 1;
+  MPI_Comm of_replicas = MPI_COMM_NULL, of_partners = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, member() % width, member(), &of_replicas);
+  MPI_Comm_split(MPI_COMM_WORLD, member() / width, member(), &of_partners);
+  {
+    array const part("part", 1);
+    accrue::accumulator group(accrue::parameters(part), accrue::per_sample{}, accrue::every{1}, accrue::keep_last{},
+                              accrue::model_parallel{mpi_replicas<>(of_replicas), mpi_replicas<>(of_partners)},
+                              accrue::sgd{.learning_rate = 1.0});
+    accrue::fitting_microbatches fit(accrue::samples{4}, accrue::samples{4});
+    bool fails = member() == members() - 1;
+    auto const backward = [&](auto& filled, std::int64_t first, std::int64_t last) {
+      if (fails && last == 4 && last - first > 1) throw std::bad_alloc();
+      filled.accumulate(mean_gradient{vector_of({0.5 * static_cast<double>(first + last - 1)})},
+                        accrue::samples{last - first});
+    };
+    CHECK(fit.update(group, 0, 4, backward) == outcome::applied);
+    CHECK(values(part)[0] == -1.5);
+    CHECK(fit.plan().microbatch == accrue::samples{1});
+    CHECK(group.ledger().over_replicas().samples == accrue::samples{4 * (members() / width)});
+
+    int const replica = member() / width;  // of which each ends with another group
+    for (int g = 0; g < replica; ++g) fit.update(group, 0, 4, backward);
+    CHECK_NOTHROW(fit.end_of_data(group, 0, replica % 3, backward));
+
+    std::string const text = message_of([&] {
+      fit.update(group, 0, 4, [&](auto& filled, std::int64_t first, std::int64_t last) {
+        if (fails && last == 4) throw std::bad_alloc();
+        backward(filled, first, last);
+      });
+    });
+    CHECK(text.find(fails ? "a microbatch of 1 sample runs out of memory" : "could not fill their group") !=
+          std::string::npos);
+    fails = false;
+    CHECK(fit.update(group, 0, 4, backward) == outcome::applied);
   }
   MPI_Comm_free(&of_replicas);
   MPI_Comm_free(&of_partners);
