@@ -50,7 +50,8 @@ void look_at_held(Exec const& exec, Model& model, group_scalars* on_device, held
     Kokkos::parallel_for(
         "accrue::accumulate::gate", policy(exec, 0, views),
         look_at_microbatch{&on_device->total, measured.order, held.weights()[0], gate.loss_scale, gate.largest_norm,
-                           model.tables().gradients(0), model.gated_touch(), gate.entry, &on_device->gate, gate.notes});
+                           model.tables().gradients(0), model.gated_touch(), gate.entry, &on_device->gate, gate.notes,
+                           std::is_null_pointer_v<std::remove_cvref_t<decltype(gate.clip)>>});
   }
 }
 

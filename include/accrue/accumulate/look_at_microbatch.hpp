@@ -62,6 +62,7 @@ struct look_at_microbatch {
   microbatch_entry entry;
   gate_state* gate;
   rejection_notes notes;
+  bool adds_own;  ///< the own gradient is added as it was measured
 
   KOKKOS_FUNCTION void operator()(std::int64_t view) const {
     double const norm = own_norm(by, order, *total, loss_scale);
@@ -82,6 +83,8 @@ struct look_at_microbatch {
       gate->touching += entry.touches ? 1 : 0;
       gate->exact_weight += entry.exact_weight;
       gate->weight += entry.weight;
+      double const weight = static_cast<double>(entry.exact_weight) + entry.weight;
+      if (adds_own && weight > 0.0) gate->own_squares += norm * norm, gate->inverse_weights += 1.0 / weight;
       return;
     }
     gate->rejected.add(entry.counts);

@@ -41,6 +41,8 @@ struct device_record {
   std::int32_t overflowed;  ///< for a loss scale
   double weight;            ///< of what the gate let through; negative where there is none, and the host knows
   device_counts rejected;   ///< what it left out
+  double own_square;        ///< mean of |g_i|^2 over the microbatches, where a gate measured them
+  double own_weight;        ///< harmonic mean of their c_i; 0 where none did
 };
 
 /// Totals that only the device knows until the host asks.

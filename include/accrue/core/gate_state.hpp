@@ -62,11 +62,14 @@ struct gate_state {
   std::int64_t touching = 0;      ///< those among them that brought a gradient
   std::int64_t exact_weight = 0;  ///< theirs, where the counts are integers
   double weight = 0.0;            ///< theirs, where they are not
+  double own_squares = 0.0;       ///< of the norms of their own gradients, where those are not clipped
+  double inverse_weights = 0.0;   ///< 1/c_i of the same
 
   /// For a restart, see `field_writer`.
   template <class Visit>
   void state(Visit&& visit) {
-    visit(rejects, rejected_non_finite, rejected, contributed, touching, exact_weight, weight);
+    visit(rejects, rejected_non_finite, rejected, contributed, touching, exact_weight, weight, own_squares,
+          inverse_weights);
   }
 
   /// Adds what the gate of another replica let through and left out.
@@ -77,6 +80,8 @@ struct gate_state {
     touching += other.touching;
     exact_weight += other.exact_weight;
     weight += other.weight;
+    own_squares += other.own_squares;
+    inverse_weights += other.inverse_weights;
   }
 
   [[nodiscard]] KOKKOS_FUNCTION double total_weight() const { return weight + static_cast<double>(exact_weight); }

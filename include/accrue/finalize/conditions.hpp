@@ -6,6 +6,7 @@
 #include <accrue/core/gate_state.hpp>
 #include <accrue/core/group_finding.hpp>
 #include <accrue/core/loss_scale_state.hpp>
+#include <accrue/core/norm.hpp>
 #include <accrue/finalize/loss_scale.hpp>
 #include <accrue/finalize/veto.hpp>
 
@@ -96,11 +97,16 @@ struct conditions {
     return finding;
   }
 
-  /// Enters in a record what only the gate knows.
-  KOKKOS_FUNCTION void enter_accepted([[maybe_unused]] device_record& record) const {
+  /// Enters in a record what only the gate knows; norms of microbatches, where they compare with that of the group.
+  KOKKOS_FUNCTION void enter_accepted([[maybe_unused]] device_record& record, [[maybe_unused]] norm_order order) const {
     if constexpr (Gated) {
       record.weight = gate->total_weight();
       record.rejected = gate->rejected;
+      if (weighs && !pads && order.p == 2.0 && gate->inverse_weights > 0.0) {
+        double const measured = static_cast<double>(gate->contributed);
+        record.own_square = gate->own_squares / measured;
+        record.own_weight = measured / gate->inverse_weights;
+      }
     }
   }
 

@@ -87,8 +87,10 @@ struct decide {
                when.loss_scale(),
                when.overflows(verdict.result) ? 1 : 0,
                -1.0,
-               {}};
-    when.enter_accepted(*record);
+               {},
+               0.0,
+               0.0};
+    when.enter_accepted(*record, order);
     bool const apply = verdict.result == outcome::applied;
     bool const skipped = verdict.result == outcome::skipped_non_finite;
     bool const empty = verdict.result == outcome::empty;

@@ -145,6 +145,7 @@ class ledger {
         if (entry.loss) entry.loss = found.loss;
         if (found.weight >= 0.0) {
           entry.weight = found.weight;
+          entry.own = {found.own_square, found.own_weight};
           entry.rejected = found.rejected.checked();
           entry.counts = entry.counts.without(entry.rejected);
         }

@@ -15,6 +15,18 @@
 
 namespace accrue {
 
+/// The own gradients g_i of the microbatches of a group, with counts c_i, before they were added.
+struct own_gradients {
+  double mean_square = 0.0;  ///< of |g_i|
+  double weight = 0.0;       ///< harmonic mean of the c_i; 0 where nobody measured
+
+  [[nodiscard]] bool measured() const { return weight > 0.0; }
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(mean_square, weight);
+  }
+};
+
 /// What happened to one closed group.
 struct record {
   std::int64_t number = 0;  ///< of the group, from 1, in the order of closing
@@ -28,18 +40,21 @@ struct record {
   double loss_scale = 1.0;     ///< that the group was filled under
   std::optional<double> loss;  ///< formed as the gradient is; none unless every microbatch that weighs gave its loss
 
+  own_gradients own;  ///< where `reject_microbatch` measures them, and they compare with `norm`
+
   std::size_t terms = 0;                          ///< named terms, if the recipe has any
   std::array<double, most_terms> term_weights{};  ///< N of each, in their order; 0 where the group had nothing of it
 
   /// Whether a group can have come to this; for a restart.
   [[nodiscard]] bool plausible() const {
-    return terms <= most_terms && rejected.microbatches.value() >= 0 && !(weight < 0.0);
+    return terms <= most_terms && rejected.microbatches.value() >= 0 && !(weight < 0.0) && !(own.mean_square < 0.0) &&
+           !(own.weight < 0.0);
   }
 
   /// For a restart, see `field_writer`.
   template <class Visit>
   void state(Visit&& visit) {
-    visit(number, result, counts, rejected, weight, norm, clip_factor, loss_scale, loss, terms);
+    visit(number, result, counts, rejected, weight, norm, clip_factor, loss_scale, loss, own, terms);
     for (double& each : term_weights) visit(each);
   }
 

@@ -30,7 +30,7 @@ class record_ring {
   [[nodiscard]] device_record* slot(std::int64_t number) const { return &book_.data()->records[number % records_kept]; }
   [[nodiscard]] device_totals* totals() const { return &book_.data()->totals; }
 
-  /// Waits for the instance and reads everything. Cost: one fence, one copy of 10 KiB.
+  /// Waits for the instance and reads everything. Cost: one fence, one copy of 30 KiB.
   void read(Exec const& exec, device_book& to) const {
     book_.read(exec, "accrue::ledger: read the records", 0, 1, &to);
   }
