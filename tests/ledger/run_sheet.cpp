@@ -11,12 +11,14 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <limits>
 #include <sstream>
 #include <string>
+#include <variant>
 #include <vector>
 
 #if __has_include(<nlohmann/json.hpp>)
@@ -228,6 +230,7 @@ TEST_CASE("a run sheet is made of what the accumulator knows, and names all that
   CHECK(has(csv, "memory,spaces.0.peak,9223372036854775807\n"));
   CHECK(has(csv, "history,points.1.norm,8\nhistory,points.1.clipped_norm,4\nhistory,points.1.loss_scale,2\n"));
   CHECK(has(csv, "history,points.2.outcome,empty\n"));
+  CHECK(has(csv, "numbers,changes.0.group,1\nnumbers,changes.0.scale,2\n"));
 
   std::string const markdown = markdown_of(sheet, 2);
   CHECK(has(markdown, "| title | a \\| \"title\" |\n"));
@@ -310,6 +313,8 @@ TEST_CASE("what nobody knows stays unknown, and a history after a restart goes o
             "history,points.0.samples,12\nhistory,points.0.tokens,21\n"));
   CHECK(has(csv, "history,points.0.norm,3\nhistory,points.0.clipped_norm,\n"));  // elements are bounded one by one
   CHECK(has(csv, "history,points.0.loss,\n"));
+  CHECK(has(csv, "numbers,changes_left_out,\n"));
+  CHECK_FALSE(has(csv, "numbers,changes.0"));
 }
 
 TEST_CASE("a stream that does not take the sheet is an error") {

@@ -6,6 +6,7 @@
 #include <accrue/ledger/sheet_text.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -139,8 +140,11 @@ template <class T>
 
 [[nodiscard]] inline sheet_section numbers_section(run_sheet const& s) {
   sheet_table scales{
-      "changes", "The loss scale never changed.", {{"group", "group"}, {"scale", "loss scale from it on"}}, {}};
-  for (scale_change const& each : s.history.scale_changes()) scales.rows.push_back({each.group, each.scale});
+      "changes", "The loss scale was 1 all the time.", {{"group", "group"}, {"scale", "loss scale from it on"}}, {}};
+  auto const& changes = s.history.scale_changes();
+  bool const scaled = changes.size() > 1 || (changes.size() == 1 && changes.front().scale != 1.0);
+  for (std::size_t i = 0; scaled && i < changes.size(); ++i)
+    scales.rows.push_back({changes[i].group, changes[i].scale});
   return {"numbers",
           "Numbers",
           {{"parameters", "parameters", s.parameters},
@@ -150,7 +154,8 @@ template <class T>
            {"largest_norm", "largest norm of an applied update, before clipping",
             s.history.samples().count > 0 ? sheet_value{s.history.largest_norm()} : sheet_value{}},
            {"clipped", "updates clipped by their norm", s.history.clipped()},
-           {"changes_left_out", "changes of the loss scale that are not listed", s.history.scale_changes_left_out()}},
+           {"changes_left_out", "changes of the loss scale that are not listed",
+            scaled ? sheet_value{s.history.scale_changes_left_out()} : sheet_value{}}},
           {std::move(scales)}};
 }
 
