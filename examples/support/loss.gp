@@ -2,8 +2,9 @@
 set datafile separator ','
 set terminal svg size 640,360 font 'sans-serif,13' background 'white'
 set output 'loss.svg'
-set logscale y
-set format y '%g'
+stats 'updates.csv' skip 1 using 12 name 'loss' nooutput
+if (loss_max > 20 * loss_min) set logscale y; set format y '%g'; else set yrange [0:*]
+set autoscale xfix
 set xlabel 'updates'
 set ylabel 'mean loss of a group'
 set grid

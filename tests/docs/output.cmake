@@ -1,9 +1,9 @@
-# cmake -D program=FILE -D name=NAME -D page=FILE -P output.cmake
+# cmake -D program=COMMAND -D name=NAME -D page=FILE -P output.cmake
 #
 # Runs a program that must succeed and must write, to the letter, the ```text block that follows the line
 # <!-- output of NAME --> on the page.
 cmake_minimum_required(VERSION 3.22)
-execute_process(COMMAND "${program}" RESULT_VARIABLE status OUTPUT_VARIABLE output)
+execute_process(COMMAND ${program} RESULT_VARIABLE status OUTPUT_VARIABLE output)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${name} ends with ${status}, having written\n${output}")
 endif()
