@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the programs in tools/ say of small inputs that have something wrong."""
 import contextlib
+import json
+import re
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "benchmarks")]
 import amalgamate  # noqa: E402
+import bars  # noqa: E402
 import compile_errors  # noqa: E402
 import dead_links  # noqa: E402
 
@@ -62,6 +66,26 @@ void use() {
         self.assertEqual(sum(line.startswith("// ---- ") for line in lines), len(seen))
         end = lines.index("// ---- accrue/accumulator.hpp")
         self.assertIn("// ---- accrue/recipe.hpp", lines[end:])  # in place of its include
+
+    def test_bars_take_goals_before_counters_and_draw_no_bar_that_was_not_measured(self):
+        name = "group/float/one/A8/copy"
+        record = {
+            "benchmarks": [{"name": name + "/iterations:3/manual_time", "to_floor": 2.0, "times_hand": 3.0, "passes": 9}],
+            "goals": [{"name": name, "figure": "to_floor", "measured": 1.5}, {"name": "x", "figure": "y"}],
+        }
+        with folder(bench__json=json.dumps(record)) as files:
+            found = bars.read(files / "bench.json")
+        self.assertEqual(found, {(name, "to_floor"): 1.5, (name, "times_hand"): 3.0})
+        self.assertEqual(bars.table(found).splitlines()[1].split(), ["float/one/A8/copy", "1.50", "3.00"])
+        drawing = bars.drawing(found, "out.svg")
+        self.assertIn('"A = 4" NaN\n"A = 8" 1.5\n', drawing)
+        self.assertIn('"A = 4" NaN\n"A = 8" 3\n', drawing)
+        self.assertEqual(bars.drawing({}, "out.svg"), "")
+
+    def test_the_picture_is_drawn_from_the_figures_of_the_page(self):
+        page = set(re.findall(r"\d+(?:\.\d+)?", (ROOT / "docs/performance.md").read_text()))
+        for row in json.loads((ROOT / "benchmarks/measured/zen5_2_cores.json").read_text())["goals"]:
+            self.assertTrue({f"{row['measured']:g}", f"{row['measured']:.2f}"} & page, row)
 
 
 if __name__ == "__main__":
