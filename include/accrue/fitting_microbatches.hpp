@@ -37,7 +37,8 @@ enum class cut {
 /// batch is that of the plan. Where a call throws, the group is closed, or as if it had not begun. Cost: what was done
 /// of the group by then. Replicas agree in the message that closes a group; partners exchange one more, of 40 bytes.
 /// Failure: `accrue::error` where a microbatch of 1 example does not fit, and for a group that holds something already;
-/// what else `backward` throws comes through, on other replicas as an `accrue::error`. Example: examples/out_of_memory/out_of_memory.cpp
+/// what else `backward` throws comes through, on other replicas as an `accrue::error`. Example:
+/// examples/out_of_memory/out_of_memory.cpp
 template <class... AlsoOutOfMemory>
 class fitting_microbatches {
  public:
@@ -165,6 +166,8 @@ class fitting_microbatches {
   auto close_once(std::vector<Group*> const& groups, range examples, bool ended, Backward const& backward) {
     for (;;) {
       attempt const made = fill(groups, examples, backward);
+      if (made.begun && made.failure)  // what is held waits for gradients that may be gone
+        for (Group* const each : groups) each->start_again();
       try {
         auto closed = closing_of_replicas::run_once(groups, ended, made.wish);
         if (closed.refill == 0) return closed;

@@ -366,7 +366,7 @@ class thread_replicas {
   }
   template <class Exec>
   static void largest(Exec const&, std::uint8_t*, std::int64_t) {}
-  friend bool operator==(thread_replicas const&, thread_replicas const&) = default;
+  bool operator==(thread_replicas const&) const = default;
 
  private:
   std::shared_ptr<common> shared_;

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_CORE_OUT_OF_MEMORY_HPP
 #define ACCRUE_CORE_OUT_OF_MEMORY_HPP
 
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
