@@ -284,6 +284,10 @@ class filling {
   friend class replica_reports;
   template <class, class, class>
   friend class sharding;
+  template <class, class, class>
+  friend class sums_over_replicas;
+  template <class, class, class>
+  friend class decision_over_replicas;
 
   [[nodiscard]] static shard shard_of([[maybe_unused]] typename Recipe::replicas_type const& replicas) {
     if constexpr (shards)

@@ -20,6 +20,10 @@ template <class Exec, class Recipe, class Set>
 class closing_over_replicas;
 template <class Exec, class Recipe, class Set>
 class replica_reports;
+template <class Exec, class Recipe, class Set>
+class sums_over_replicas;
+template <class Exec, class Recipe, class Set>
+class decision_over_replicas;
 
 /// The stages of one accumulator, called in their order: gate, sum, finalize, update, ledger.
 ///
@@ -172,6 +176,10 @@ class pipeline : public filling<Exec, Recipe, Set> {
   friend class replica_reports;
   template <class, class, class>
   friend class sharding;
+  template <class, class, class>
+  friend class sums_over_replicas;
+  template <class, class, class>
+  friend class decision_over_replicas;
 
   /// Makes the buffer the whole sum, and brings its norm to where the decision looks for it.
   void settle(Exec const& exec) {
