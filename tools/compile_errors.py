@@ -68,13 +68,18 @@ class Mistake:
         def block(code):
             return f"```cpp\n{textwrap.dedent(code)}\n```\n"
 
-        out = self.about + "\n\n"
+        out = prose(self.about) + "\n\n"
         if self.wrong:
             out += "Refused:\n\n" + block(self.wrong) + "\n"
             out += "Accepted:\n\n" + block(self.right) if self.right else "Accepted: the same without it.\n"
         else:
             out += "Accepted with this, refused without it:\n\n" + block(self.right)
         return f"{out}\nFrom `{self.name}`.\n"
+
+
+def prose(text):
+    """As Markdown, in which <tag> would be an element of the page."""
+    return text.replace("<", "&lt;")
 
 
 def heading(text):
@@ -98,9 +103,9 @@ def page():
             if not those and name not in UNTESTED:
                 complaints.append(f"no test provokes {name}")
             if entity != last_entity:
-                out.append(f"## {'Gradients, counts, losses' if entity == 'accrue' else entity}\n")
+                out.append(f"## {'Gradients, counts, losses' if entity == 'accrue' else prose(entity)}\n")
                 last_entity = entity
-            out.append(f"### {heading(text)}\n")
+            out.append(f"### {prose(heading(text))}\n")
             out.append(f"```text\n{textwrap.fill(text, 110, break_long_words=False, break_on_hyphens=False)}\n```\n")
             for mistake in those:
                 placed.add(mistake.name)
