@@ -298,3 +298,19 @@ TEST_CASE("examples without a single target are no mistake, though their mean is
   CHECK(std::isnan(function({3}).gradient.values.front()));
   CHECK(accrue::doctor::examine(accrue::parameters(of.parameters), function, accrue::samples{12}, terms).healthy());
 }
+
+TEST_CASE("what was left in the sums before the examination is no mistake of a loop that clears them itself") {
+  model<float> of(kind::linear, 24, 18);
+  loop<float> right(of, two_replicas_scaled, {});
+  float left = 5;
+  auto const clears_afterwards = [&](accrue::doctor::group const& group) {
+    accrue::doctor::gradient handed_over = right(group);
+    handed_over.values.front() += static_cast<double>(left);
+    left = 0;
+    return handed_over;
+  };
+  auto const found = accrue::doctor::examine_loop(
+      accrue::parameters(of.parameters), [&](examples const& list) { return of.mean(list); }, clears_afterwards,
+      accrue::samples{24}, two_replicas_scaled);
+  CHECK(found.healthy());
+}

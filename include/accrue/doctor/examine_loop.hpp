@@ -76,11 +76,16 @@ class group_choice {
 ///
 /// The loop is asked for full groups of equal and of unequal microbatches, and for short ones, on the same parameters;
 /// with `takes_bound` also for groups that its bound clips and does not clip. `explain` compares what it hands over
-/// with what it should be, and with what each mistake would give. Order: as `examine`; with several processes, all of
-/// them call it with the same arguments, and the loop of each goes through `of_replica(own rank)`. Guarantee:
-/// parameters are as before. Failure: `accrue::error` for fewer examples than twice the microbatches of a group, and as
-/// `examine`. A function in which something was found is reported, and the loop is not judged. Cost: as `examine`, and
-/// for each of 4 to 7 groups a call of the loop and one of the function a microbatch.
+/// with what it should be, and with what each mistake would give.
+///
+/// Order: as `examine`; with several processes, all of them call it with the same arguments, and the loop of each goes
+/// through `of_replica(own rank)`. Guarantee: parameters are as before. What the loop holds at the beginning is no
+/// mistake: the first group is asked for twice, and the first answer not judged.
+///
+/// Cost: as `examine`, and 5 to 8 calls of the loop, and one of the function for each microbatch.
+///
+/// Failure: `accrue::error` for fewer examples than twice the microbatches of a group, and as `examine`. A function in
+/// which something was found is reported, and the loop is not judged.
 [[nodiscard]] inline report examine_loop(watched_parameters const& parameters, microbatch_function const& function,
                                          loop_function const& loop, samples count, loop_terms const& terms) {
   terms.validate();
@@ -107,6 +112,9 @@ class group_choice {
     bounds.insert(bounds.end(), {0.5, 1.5, 0.25});
   }
 
+  groups.insert(groups.begin(), groups.front());  // takes away what was left before, and is not judged
+  bounds.insert(bounds.begin(), 0.0);
+
   std::vector<observed_group> seen;
   for (std::size_t q = 0; q < groups.size(); ++q) {
     group& asked = groups[q];
@@ -116,7 +124,8 @@ class group_choice {
       shown.microbatches.push_back(ask.ask(list, found));
       shown.handed_over = shown.microbatches.back().gradient;  // its shape
     }
-    if (bounds[q] > 0.0) asked.max_norm = bounds[q] * prediction(seen, terms).of(q, {}).norm();
+    if (double const norm = prediction(seen, terms).of(q, {}).norm(); bounds[q] > 0.0 && norm > 0.0)
+      asked.max_norm = bounds[q] * norm;
     shown.max_norm = asked.max_norm;
     shown.handed_over = loop(asked);
     parameters.fit(shown.handed_over);
@@ -127,7 +136,7 @@ class group_choice {
     return found;
   }
 
-  found.add(explain(seen, terms));
+  found.add(explain(seen, terms, 1));
   if (found.has(diagnosis::unexplained)) {
     gradient again = loop(groups.back());
     parameters.fit(again);

@@ -47,8 +47,8 @@ namespace detail {
 /// Tries hypotheses on groups.
 class trial {
  public:
-  trial(std::vector<observed_group> const& groups, loop_terms const& terms)
-      : groups_(groups), predicted_(groups, terms), allowed_{0, terms.slack} {
+  trial(std::vector<observed_group> const& groups, loop_terms const& terms, std::size_t first_judged)
+      : groups_(groups), first_(first_judged), predicted_(groups, terms), allowed_{0, terms.slack} {
     for (observed_group const& group : groups)
       for (microbatch const& each : group.microbatches)
         allowed_.terms += 1 + std::max(each.positions(), static_cast<double>(each.facts.samples.value()));
@@ -72,7 +72,7 @@ class trial {
   }
   /// Whether all groups are as it says; what the first one began with is not known where sums are carried on.
   [[nodiscard]] bool fits(hypothesis const& h) const {
-    std::size_t const first = h.carries() ? 1 : 0;
+    std::size_t const first = h.carries() ? std::max<std::size_t>(1, first_) : first_;
     if (first >= groups_.size()) return false;
     for (std::size_t q = first; q < groups_.size(); ++q)
       if (!apart(q, h, true).rounding_alone()) return false;
@@ -87,13 +87,13 @@ class trial {
   /// The group that is furthest from what it should be.
   [[nodiscard]] std::pair<std::size_t, difference> worst() const {
     std::pair<std::size_t, difference> most{0, {}};
-    for (std::size_t q = 0; q < groups_.size(); ++q)
+    for (std::size_t q = first_; q < groups_.size(); ++q)
       if (difference const d = apart(q, {}, false); d.in_bounds > most.second.in_bounds) most = {q, d};
     return most;
   }
   [[nodiscard]] std::size_t differing() const {
     std::size_t count = 0;
-    for (std::size_t q = 0; q < groups_.size(); ++q) count += apart(q, {}, true).rounding_alone() ? 0 : 1;
+    for (std::size_t q = first_; q < groups_.size(); ++q) count += apart(q, {}, true).rounding_alone() ? 0 : 1;
     return count;
   }
   /// Lengths of what was seen and of what should be, and the cosine between them.
@@ -115,6 +115,7 @@ class trial {
   }
 
   std::vector<observed_group> const& groups_;
+  std::size_t first_;
   prediction predicted_;
   rounding allowed_;
   std::vector<tensor> tensors_;
@@ -140,9 +141,10 @@ inline void blame(std::vector<hypothesis> const& fitting, std::string const& saw
 /// Failure: `accrue::error` for no groups, groups of no whole number of microbatches on each replica, tensors of
 /// different sizes. Source: the tolerance is that of `rounding`. Cost: on the host, for each hypothesis a read of all
 /// microbatches.
-[[nodiscard]] inline report explain(std::vector<observed_group> const& groups, loop_terms const& terms) {
+[[nodiscard]] inline report explain(std::vector<observed_group> const& groups, loop_terms const& terms,
+                                    std::size_t first_judged = 0) {
   terms.validate();
-  if (groups.empty())
+  if (groups.size() <= first_judged)
     throw error("accrue::doctor::explain: no groups", "there is nothing to explain", "hand over two or more");
   report found;
   bool clips = false;
@@ -167,7 +169,7 @@ inline void blame(std::vector<hypothesis> const& fitting, std::string const& saw
     always_clipped = always_clipped && clipped;
   }
 
-  detail::trial const trial(groups, terms);
+  detail::trial const trial(groups, terms, first_judged);
   std::vector<hypothesis> const singles = single_mistakes(terms, clips);
   std::vector<hypothesis> fitting = trial.that_fit(singles);
   if (always_clipped) found.note("every group was clipped, which hides what multiplies a gradient before");
@@ -186,8 +188,8 @@ inline void blame(std::vector<hypothesis> const& fitting, std::string const& saw
 
   auto const [q, difference] = trial.worst();
   std::string const saw =
-      joined({std::to_string(trial.differing()), " of ", std::to_string(groups.size()), " groups differ; in group ",
-              std::to_string(q), " ", detail::text_of(difference, trial.tensors())});
+      joined({std::to_string(trial.differing()), " of ", std::to_string(groups.size() - first_judged),
+              " groups differ; in group ", std::to_string(q), " ", detail::text_of(difference, trial.tensors())});
   if (fitting.empty()) {
     std::vector<hypothesis> pairs;
     for (std::size_t a = 0; a < singles.size(); ++a)
