@@ -95,9 +95,12 @@ class life<accrue::recipe<Policies...>, Items...> {
     } else if (is_full || die < 8) {
       auto const done = group_->end_of_data();
       CHECK(done.result() == end(is_full));
-    } else if (die < 10) {
+    } else if (die < 9) {
       group_->discard();
       expected_.drop(accrue::outcome::discarded);
+    } else if (die < 10) {
+      group_->start_again();
+      expected_.start_again();
     } else {
       accumulate();
     }

@@ -26,6 +26,11 @@ struct counts {
     tokens += more.tokens, ignored_tokens += more.ignored_tokens, positions += more.positions;
     return *this;
   }
+  counts& operator-=(counts const& less) {
+    microbatches -= less.microbatches, ignored -= less.ignored, samples -= less.samples;
+    tokens -= less.tokens, ignored_tokens -= less.ignored_tokens, positions -= less.positions;
+    return *this;
+  }
   friend bool operator==(counts const&, counts const&) = default;
 };
 inline counts counts_of(accrue::group_counts const& c) {
@@ -35,15 +40,16 @@ inline counts counts_of(accrue::group_counts const& c) {
 
 /// What a ledger says in numbers.
 struct book {
-  counts processed, dropped;
+  counts processed, dropped, again;
   std::int64_t groups = 0, attempted = 0, applied = 0, skipped = 0, consecutive_skips = 0, empty = 0,
-               dropped_groups = 0, carried = 0;
+               dropped_groups = 0, carried = 0, started_again = 0;
   friend bool operator==(book const&, book const&) = default;
 };
 inline book book_of(accrue::ledger const& l) {
   return {{l.microbatches().value(), l.ignored_microbatches().value(), l.samples().value(), l.tokens().value(),
            l.ignored_tokens().value(), l.positions().value()},
           counts_of(l.dropped()),
+          counts_of(l.started_again()),
           l.groups(),
           l.attempted().value(),
           l.applied().value(),
@@ -51,7 +57,8 @@ inline book book_of(accrue::ledger const& l) {
           l.consecutive_skips().value(),
           l.empty_groups(),
           l.dropped_groups(),
-          l.times_carried()};
+          l.times_carried(),
+          l.groups_started_again()};
 }
 
 /// Keeps the microbatches of the open group and the ledger that there should be; the oracle forms the update.
@@ -96,6 +103,13 @@ class expectation {
     ++book_.dropped_groups;
     book_.dropped += held_counts_;
     return open_next(as);
+  }
+  void start_again() {
+    if (held_.empty()) return;
+    ++book_.started_again;
+    book_.processed -= held_counts_;
+    book_.again += std::exchange(held_counts_, {});
+    held_.clear();
   }
   accrue::outcome carry() {
     if (held_.empty()) return accrue::outcome::empty;
