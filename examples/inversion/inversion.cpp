@@ -159,7 +159,7 @@ bool run(inversion_plan plan, std::optional<std::string> const& folder) {
             << " ms\n"
             << "The wavefield of a shot takes " << megabytes(memory.bytes_per_sample) << ", of all at once "
             << megabytes(plan.shots * memory.bytes_per_sample) << ". Into " << megabytes(plan.budget)
-            << ", with all the rest, goes that of " << fit.value() << ".\n\n";
+            << ", beside the rest, fits " << fit.value() << ".\n\n";
 
   wave_workspace const work(g);
   field const truth = layered_ground(g), start = even_ground(g), velocity = even_ground(g);
