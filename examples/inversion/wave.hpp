@@ -46,7 +46,7 @@ KOKKOS_FORCEINLINE_FUNCTION float laplacian(Wavefield const& u, int i, int j) {
 /// What one shot is computed in. The wavefield at all times is most of it.
 struct wave_workspace {
   grid g;
-  field damping;      // what a wave loses in one interval, twice; 0 but in the sponge
+  field damping;      // the part of itself that a wave loses in one interval
   history wavefield;  // [n + 1] is time n; zero at -1 and 0
   field adjoint[2];
 
