@@ -199,8 +199,8 @@ TEST_CASE("schedules of samples and tokens see what was handed over before the g
       else
         group.update();
     }
-    CHECK(accrue::factor_now(by, group.ledger()) ==
-          by(typename std::decay_t<decltype(by)>::count_type(by.unit == accrue::clock_unit::handed_samples ? 104 : 1010)));
+    CHECK(accrue::factor_now(by, group.ledger()) == by(typename std::decay_t<decltype(by)>::count_type(
+                                                        by.unit == accrue::clock_unit::handed_samples ? 104 : 1010)));
     return -values(theta)[0];
   };
   CHECK(run(schedule::by_function<samples>(count_itself{})) == 0 + 32 + 63);
@@ -264,13 +264,13 @@ TEST_CASE("a schedule is restored with the state: count, settings, and what it c
   auto other = group_with(theta, schedule::linear(tokens{8}, 0.5, 1.0));
   std::istringstream again(state);
   CHECK(message_of([&] { load(other, again); }).find("warm_up") != std::string::npos);
-  std::stringstream of_tokens;
-  save(other, of_tokens);
-  auto of_samples = group_with(theta, schedule::linear(samples{8}, 0.5, 1.0));
-  CHECK(message_of([&] { load(of_samples, of_tokens); }).find("tokens") != std::string::npos);
+  CHECK(accrue::fixed_policy_text(schedule::linear(tokens{8}, 0.5, 1.0)) ==
+        accrue::fixed_policy_text(schedule::linear(tokens{9}, 0.0, 0.5)));
+  CHECK(accrue::fixed_policy_text(schedule::linear(tokens{8}, 0.5, 1.0)) !=
+        accrue::fixed_policy_text(schedule::linear(samples{8}, 0.5, 1.0)));  // so that the file is refused
 }
 
-TEST_CASE("a restart says which schedule it wants, and schedules print with their settings") {
+TEST_CASE("schedules print with their settings") {
   schedule::of_attempted const by(
       schedule::sequence(schedule::constant(updates{2}, 0.5), schedule::inverse_square_root(updates{9})));
   CHECK(accrue::policy_text(accrue::scheduled(accrue::sgd{.learning_rate = 0.5}, by)) ==
@@ -280,9 +280,8 @@ TEST_CASE("a restart says which schedule it wants, and schedules print with thei
 }
 
 TEST_CASE("schedules that make no sense are refused, and the rule stays as it was") {
-  auto const theta = filled<double>({0}), one = filled<double>({1});
   auto const refuses = [&](auto const& by, char const* text) {
-    std::string const message = message_of([&] { group_with(theta, by); });
+    std::string const message = message_of([&] { accrue::validate(accrue::scheduled(accrue::sgd{}, by)); });
     CAPTURE(message);
     CHECK(message.find(text) != std::string::npos);
   };
@@ -295,6 +294,8 @@ TEST_CASE("schedules that make no sense are refused, and the rule stays as it wa
   refuses(schedule::sequence(schedule::warm_up(updates{1}), schedule::cosine(updates{1}, 1.0, -1.0)), "to is -1");
   refuses(schedule::of_attempted(schedule::constant(updates{1}, -1.0)), "value is -1");
 
+  auto const theta = filled<double>({0}), one = filled<double>({1});
+  CHECK_THROWS_AS(group_with(theta, schedule::constant(updates{1}, -1.0)), accrue::error);
   auto group = group_with(theta, schedule::constant(updates{1}, 0.5));
   CHECK_THROWS_AS(
       group.change_rule(accrue::scheduled(accrue::sgd{.learning_rate = 1.0}, schedule::constant(updates{1}, -1.0))),

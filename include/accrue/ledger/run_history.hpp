@@ -55,7 +55,7 @@ struct extremes {
 ///
 /// Guarantee: memory that does not grow: when `most` groups are kept, every other one is thrown away, and from then on
 /// only every second, fourth, ... is kept, and the last one. Extremes and numbers of updates are of all groups. Of
-/// changes of the loss scale the first `most` are kept, later ones counted. Cost: 96 bytes for each group that is kept.
+/// changes of the loss scale the first `most` are kept, later ones counted. Cost: 88 bytes for each group that is kept.
 /// Order: observe from the beginning; what came before is told by its totals alone.
 /// Example: `accrue::run_history history; group.observe(std::ref(history));`
 class run_history {
