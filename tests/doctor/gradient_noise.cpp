@@ -22,7 +22,6 @@ namespace {
 
 using accrue::gradient_noise;
 using accrue::mean_gradient;
-using accrue::outcome;
 using accrue::samples;
 
 /// Linear regression with standard normal inputs: y = w x + noise of variance `variance`, at parameters that are off by

@@ -75,6 +75,7 @@ bool has(std::string const& text, std::string const& part) { return text.find(pa
 
 std::vector<std::string> named(std::vector<accrue::plan_difference> const& differences) {
   std::vector<std::string> names;
+  names.reserve(differences.size());
   for (accrue::plan_difference const& each : differences) names.push_back(each.what);
   return names;
 }
@@ -267,8 +268,9 @@ TEST_CASE("a run sheet is made of what the accumulator knows, and names all that
       } else {
         ++values;
         if (value.is_number_integer()) {
-          std::string const line = name + "," + key + "," + std::to_string(value.get<std::int64_t>()) + "\n";
-          CHECK(has(csv_of(sheet), line));
+          std::ostringstream line;
+          line << name << ',' << key << ',' << value.get<std::int64_t>() << '\n';
+          CHECK(has(csv_of(sheet), line.str()));
         }
       }
     }
