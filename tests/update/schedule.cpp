@@ -208,8 +208,9 @@ TEST_CASE("schedules of samples and tokens see what was handed over before the g
 }
 
 TEST_CASE("a scheduled rule is the rule with the rate set by hand, bit for bit, and without a fence") {
-  auto const a = filled<double>({1, 2}), b = filled<double>({1, 2}), seldom_a = filled<double>({3}),
-             seldom_b = filled<double>({3}), gradient = filled<double>({0.5, -0.25}), other = filled<double>({0.125});
+  auto const a = filled<double>({1, 2}), b = filled<double>({1, 2}), gradient = filled<double>({0.5, -0.25});
+  auto const seldom_a = filled<float>({3}), seldom_b = filled<float>({3}),
+             other = filled<float>({0.125});  // a launch of its own
   schedule::sequence const by(schedule::warm_up(updates{3}), schedule::cosine(updates{5}, 1.0, 0.1));
   accrue::accumulator group(accrue::parameter_groups(accrue::parameters(a), accrue::parameters(seldom_a)),
                             accrue::per_token{},
