@@ -38,11 +38,11 @@ constexpr char const* usage = R"(usage: inversion [--quick] [--budget MEGABYTES]
 )";
 
 struct inversion_plan {
-  grid g{.depth = 60, .width = 176, .sponge = 20, .times = 850, .spacing = 0.02f, .interval = 0.0028f};
-  int shots = 24;
-  int shots_per_update = 6;
-  std::vector<double> frequencies{3, 5, 8};  // from low to high, or waves are matched with the wrong neighbours
-  int passes = 6;                            // over all shots, with each frequency
+  grid g{.depth = 60, .width = 176, .sponge = 20, .times = 800, .spacing = 0.02f, .interval = 0.0028f};
+  int shots = 20;
+  int shots_per_update = 5;
+  std::vector<double> frequencies{3, 5, 8};  // from low to high, after Bunks et al. (1995)
+  int passes = 5;                            // over all shots, with each frequency
   double learning_rate = 0.03;               // km/s
   std::int64_t budget = 128'000'000;         // bytes
   std::ostream* numbers = nullptr;           // takes a line for each group, if there is one
