@@ -197,7 +197,7 @@ class filling : public accumulator_state<Exec, Recipe, Set> {
     next.group = book_.next_number();
     sums_.announce(next);
     auto const hand_over = [&]<class Fact>(Fact const& each) {
-      if constexpr (std::is_same_v<Fact, sample_ids>) book_.hand_over_ids(next.number, each.data, each.size);
+      if constexpr (std::is_same_v<Fact, sample_ids>) this->book_.hand_over_ids(next.number, each.data, each.size);
     };
     (hand_over(fact), ...);
   }
