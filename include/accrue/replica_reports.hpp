@@ -132,7 +132,7 @@ class replica_reports {
                 {},
                 {}};
     if constexpr (scales) r.agrees.loss_scale = static_cast<double>(group.scale_.cell().on(exec).value());
-    if constexpr (stages::rules::goes_by_clock) {
+    if constexpr (stages::rules::goes_by_data) {
       r.agrees.samples = group.book_.totals().over_replicas().samples;
       r.agrees.tokens = group.book_.totals().over_replicas().tokens;
     }

@@ -32,6 +32,12 @@ struct rule_tuple<per_group<Rules...>> {
 };
 
 template <class Rule>
+inline constexpr bool rule_goes_by_data = clocked_update_policy<Rule>;
+template <class Rule>
+  requires requires { Rule::goes_by_data; }
+inline constexpr bool rule_goes_by_data<Rule> = Rule::goes_by_data;
+
+template <class Rule>
 [[nodiscard]] auto device_part_of(Rule const& rule, [[maybe_unused]] run_clock const& clock) {
   if constexpr (clocked_update_policy<Rule>) {
     return rule.device_part(clock);
@@ -65,9 +71,9 @@ struct update_rules {
     return (host_update_policy<std::remove_cvref_t<Rules>> || ...);
   }(std::type_identity<std::remove_cvref_t<decltype(tuple::of(std::declval<Update const&>()))>>{});
 
-  /// Whether some rule depends on how far the run is.
-  static constexpr bool goes_by_clock = []<class... Rules>(std::type_identity<std::tuple<Rules...>>) {
-    return (clocked_update_policy<std::remove_cvref_t<Rules>> || ...);
+  /// Whether some rule depends on the samples or tokens of the run; one that does not say so may.
+  static constexpr bool goes_by_data = []<class... Rules>(std::type_identity<std::tuple<Rules...>>) {
+    return (detail::rule_goes_by_data<std::remove_cvref_t<Rules>> || ...);
   }(std::type_identity<std::remove_cvref_t<decltype(tuple::of(std::declval<Update const&>()))>>{});
 
   [[nodiscard]] static std::string const& label(Update const&) {

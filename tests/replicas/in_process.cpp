@@ -225,6 +225,24 @@ TEST_CASE("replicas: a schedule of tokens goes by those of all, and who counts o
   for (auto const& each : replicas) CHECK(each.held() == accrue::microbatches{1});
 }
 
+TEST_CASE("replicas: a schedule of updates does not ask what one of them discarded") {
+  std::vector<array> const theta{array("theta", 1), array("theta", 1)};
+  auto const make = [&](std::size_t r) {
+    return accrue::accumulator(
+        accrue::parameters(theta[r]), accrue::per_token{}, in_process_replicas<>{},
+        accrue::scheduled(accrue::sgd{.learning_rate = 1.0}, accrue::schedule::linear(accrue::updates{4}, 1.0, 0.0)));
+  };
+  std::vector<decltype(make(0))> replicas;
+  replicas.push_back(make(0)), replicas.push_back(make(1));
+  replicas[1].accumulate(mean_gradient{vector_of({1.0})}, tokens{7});
+  replicas[1].discard();
+  for (int update = 0; update < 2; ++update) {
+    for (auto& each : replicas) each.accumulate(mean_gradient{vector_of({1.0})}, tokens{7});
+    accrue::update_replicas(replicas);
+  }
+  for (array const& each : theta) CHECK(values(each)[0] == -1.75);  // 1 and 3/4
+}
+
 TEST_CASE("replicas: a parameter that some of them touch, or none, is what the touching ones say") {
   std::vector<array> a, b;
   auto const make = [&] {

@@ -94,6 +94,12 @@ concept has_learning_rate = update_policy<Rule> && requires(Rule rule, double fa
   rule.learning_rate *= factor;
 };
 
+template <class Schedule>
+inline constexpr bool is_by_data_v = false;
+template <schedule_policy Schedule>
+inline constexpr bool is_by_data_v<Schedule> =
+    Schedule::unit == clock_unit::handed_samples || Schedule::unit == clock_unit::handed_tokens;
+
 /// What is launched of a rule with a schedule: the rule for the number of the update that the run has come to.
 template <class Rule, class Schedule>
 struct rule_on_clock {
@@ -135,6 +141,8 @@ class scheduled {
  public:
   using fills = slot::update;
   static constexpr std::string_view name = "scheduled";
+  /// Whether it depends on samples or tokens, which replicas have to count alike then.
+  static constexpr bool goes_by_data = detail::is_by_data_v<Schedule>;
 
   explicit scheduled(Rule rule, Schedule schedule) : rule_(std::move(rule)), schedule_(std::move(schedule)) {}
 
