@@ -157,6 +157,14 @@ TEST_CASE("gradients that another framework wrote are explained without calling 
   auto const second = group({5}, {6, 7, 0});
   auto const found = accrue::doctor::explain({first, second}, {.mean = mean_over::tokens, .microbatches = 2});
   CHECK(found.diagnoses() == std::vector{diagnosis::mean_of_means});
+  for (double const bad : {std::nan(""), HUGE_VAL}) {
+    auto broken = group({5}, {6, 7, 0});
+    broken.microbatches[1].gradient.values[2] = bad;
+    broken.microbatches[1].magnitude = broken.microbatches[1].gradient.largest();
+    auto const said = accrue::doctor::explain({first, broken}, {.mean = mean_over::tokens, .microbatches = 2});
+    REQUIRE(said.diagnoses() == std::vector{diagnosis::not_finite});
+    CHECK(said.findings().front().saw.find("microbatch 1 of group 1 has ") == 0);
+  }
   CHECK_THROWS_WITH_AS(static_cast<void>(accrue::doctor::explain({}, {})),
                        "accrue::doctor::explain: no groups; there is nothing to explain; hand over two or more",
                        accrue::error);
@@ -238,6 +246,11 @@ TEST_CASE_TEMPLATE("each mistake of a backward pass is named, and the loop over 
             of.write(of.sum_gradient(e), e.front() == 3 ? static_cast<T>(INFINITY) : T(1));
             return microbatch(accrue::sum_gradient{of.gradient}, counts(e));
           }) == std::vector{not_finite});
+    for (double const bad : {std::nan(""), HUGE_VAL})  // in parts only, neither alone nor in the whole
+      CHECK(found([&](examples const& e) {
+              of.write(of.sum_gradient(e), e.size() == 2 ? static_cast<T>(bad) : T(1));
+              return microbatch(accrue::sum_gradient{of.gradient}, counts(e));
+            }) == std::vector{not_finite});
   }
 }
 

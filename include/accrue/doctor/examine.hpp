@@ -95,12 +95,15 @@ inline bool repeats(microbatch const& first, microbatch const& second, microbatc
   for (std::size_t p = 0; p < parameters.size(); ++p) allowed.terms += static_cast<double>(parameters[p].longest);
   microbatch const second = ask.ask(all, found);
   microbatch const third = ask.ask(all, found);
+  for (microbatch const* again : {&second, &third})
+    if (!finite(again->gradient, "the gradient of all examples, asked for again,", found)) return {};
   if (!repeats(whole, second, third, unit, allowed, found)) return {};
 
   std::mt19937_64 random(terms.seed);
   examples shuffled = all;
   shuffle(shuffled, random);
   microbatch const reordered = ask.ask(shuffled, found);
+  if (!finite(reordered.gradient, "the gradient of all examples in another order", found)) return {};
   estimate expected;
   expected.add(1.0, whole.gradient.values, whole.magnitude);
   difference const moved = compare(reordered.gradient.values, expected, whole.gradient.tensors, allowed);
@@ -119,7 +122,11 @@ inline bool repeats(microbatch const& first, microbatch const& second, microbatc
   for (auto const& cutting :
        {cut(by_count, {count / 4, count / 3, count}), cut(shuffled, std::vector<std::size_t>((count + 1) / 2, 2))}) {
     cuts.emplace_back();
-    for (examples const& part : cutting) cuts.back().push_back(ask.ask(part, found));
+    for (examples const& part : cutting) {
+      cuts.back().push_back(ask.ask(part, found));
+      std::string const whose = joined({"the gradient of a part of ", std::to_string(part.size()), " examples"});
+      if (!finite(cuts.back().back().gradient, whose, found)) return {};
+    }
   }
   for (auto const& parts : cuts) {
     double sum = 0;

@@ -161,6 +161,10 @@ inline void blame(std::vector<hypothesis> const& fitting, std::string const& saw
       if (!each.gradient.same_sizes(groups.front().handed_over) || !group.handed_over.same_sizes(each.gradient))
         throw error(joined({"accrue::doctor::explain: gradients of ", name, " have different sizes"}),
                     "they are compared number by number", "hand over gradients of the same parameters");
+    for (std::size_t i = 0; i < group.microbatches.size(); ++i)
+      if (microbatch const& each = group.microbatches[i]; each.count(terms.mean) != 0.0)
+        if (!detail::finite(each.gradient, joined({"microbatch ", std::to_string(i), " of ", name}), found))
+          return found;
     if (!detail::finite(group.handed_over, joined({"the gradient of ", name}), found)) return found;
     hypothesis unclipped;
     unclipped.clips = hypothesis::clipping::none;

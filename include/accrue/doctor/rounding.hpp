@@ -2,6 +2,7 @@
 #ifndef ACCRUE_DOCTOR_ROUNDING_HPP
 #define ACCRUE_DOCTOR_ROUNDING_HPP
 
+#include <accrue/core/scalar.hpp>
 #include <accrue/doctor/host_copy.hpp>
 
 #include <algorithm>
@@ -80,7 +81,7 @@ struct difference {
   [[nodiscard]] bool rounding_alone() const { return in_bounds <= 1; }
 };
 
-/// With `quick` the first element that differs ends it.
+/// What is not finite on either side is no rounding. With `quick` the first element that differs ends it.
 [[nodiscard]] inline difference compare(std::vector<double> const& seen, estimate const& expected,
                                         std::vector<tensor> const& tensors, rounding const& allowed,
                                         bool quick = false) {
@@ -90,6 +91,7 @@ struct difference {
   for (std::size_t t = 0; t < tensors.size(); ++t) {
     for (std::int64_t i = 0; i < tensors[t].size; ++i, ++at) {
       double const apart = std::abs(seen[at] - expected.values[at]);
+      if (!is_finite(apart)) return {HUGE_VAL, t, i, seen[at], expected.values[at], bounds[t]};
       if (!(apart > bounds[t] * worst.in_bounds)) continue;
       double const ratio = bounds[t] > 0 ? apart / bounds[t] : HUGE_VAL;
       worst = {ratio, t, i, seen[at], expected.values[at], bounds[t]};
