@@ -10,6 +10,7 @@
 #include <istream>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -80,9 +81,7 @@ class restart_state {
   explicit restart_state(stages_type& of) : stages_(of) { of.require_alive(); }
 
   void save(Exec const& exec, std::ostream& to, bool parameters) {
-    if (shards_v<typename Recipe::replicas_type> && stages_.sums_.with_others())
-      throw error("accrue::save: a group that is sharded over replicas is open", "its sums are those of all of them",
-                  "save between groups");
+    require_no_shared_group("accrue::save");
     stages_.sums_.flush(exec, stages_.policies_.clip);
     static_cast<void>(stages_.book_.settled());
     detail::recipe_part fixed{fixed_policy_texts(stages_.policies_)};
@@ -118,6 +117,7 @@ class restart_state {
       throw error(joined({"accrue::load: the accumulator holds ", std::to_string(stages_.held().value()),
                           " microbatches of an open group"}),
                   "they would be lost", "load right after construction, or discard() them");
+    require_no_shared_group("accrue::load");
     state_reader in(from);
     if (whole) in.require_end();
     check_parameters(in, parameters);
@@ -182,6 +182,12 @@ class restart_state {
   static constexpr bool alone = std::is_same_v<typename Recipe::replicas_type, one_replica>;
   [[nodiscard]] detail::replica_place place() const {
     return {stages_.policies_.replicas.member(), stages_.policies_.replicas.members()};
+  }
+  /// Of sharded sums this member may have a part though it handed over nothing.
+  void require_no_shared_group(std::string_view call) const {
+    if (shards_v<typename Recipe::replicas_type> && stages_.sums_.with_others())
+      throw error(joined({call, ": a group that is sharded over replicas is open"}),
+                  "its sums are those of all of them", "close it on all of them: load and save between groups");
   }
   /// Between groups any number of processes may go on; inside of one each has its part of the sums.
   void require_place(state_reader& in, microbatches held) const {

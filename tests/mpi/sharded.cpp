@@ -262,3 +262,19 @@ TEST_CASE("sharded: a state is read by the same member, between groups") {
   }
   MPI_Comm_free(&alone);
 }
+
+TEST_CASE("sharded: a state is not read into a group of others, of which this one has nothing") {
+  vector const theta("theta", 30);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, accrue::every{2}, accrue::refuse_last{},
+                            sharded{mpi_replicas<>()}, accrue::sgd{.learning_rate = 1.0});
+  std::stringstream file;
+  accrue::save(group, file);
+  if (member() == 0) group.accumulate(mean_gradient{vector_of(std::vector<float>(30, 1.0f))}, accrue::samples{1});
+  CHECK(contains(message_of([&] { group.end_of_data(); }), "a group of 1 microbatches that is not full"));
+  CHECK(contains(message_of([&] { accrue::load(group, file); }),
+                 member() == 0 ? "holds 1 microbatches of an open group" : "sharded over replicas is open"));
+  CHECK(group.update() == outcome::applied);
+  CHECK(values(theta) == std::vector<float>(30, -1.0f));
+  CHECK(message_of([&] { accrue::load(group, file); }) == "no error");
+  CHECK(values(theta) == std::vector<float>(30, 0.0f));
+}
