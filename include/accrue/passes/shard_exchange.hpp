@@ -152,18 +152,32 @@ class shard_exchange {
       at.push_back({block.placements[v].begin + block.first_word, 0});
     std::vector<chunk> const all = own_.members > 1 ? block.whole : block_chunks(block);
 
+    std::vector<std::vector<staged_chunk>> runs;  // round by round, of each member
+    if (most > 0) runs.resize(static_cast<std::size_t>((of_each + most - 1) / most * own_.members));
+    for (chunk each : all) {
+      std::int64_t const begin = at[static_cast<std::size_t>(each.view)].begin;
+      while (each.begin < each.end) {
+        std::int64_t const owner = (begin + each.begin) / of_each;
+        std::int64_t const number = (begin + each.begin) % of_each / most;
+        std::int64_t const first = owner * of_each + number * most;
+        std::int64_t const words = std::min(most, of_each - number * most);
+        chunk const here{each.begin, std::min(each.end, first + words - begin), each.view};
+        runs[static_cast<std::size_t>(number * own_.members + owner)].push_back(
+            {here, owner * words + begin - first, static_cast<std::int32_t>(owner)});
+        each.begin = here.end;
+      }
+    }
+
     std::vector<staged_chunk> staged;
     std::vector<std::pair<round, std::vector<share>>> cut;
+    auto run = runs.begin();
     for (std::int64_t first = 0; first < of_each; first += most) {
       std::int64_t const words = std::min(most, of_each - first);
       std::vector<chunk> here;
       auto const from = static_cast<std::int64_t>(staged.size());
-      for (int owner = 0; owner < own_.members; ++owner) {
-        std::int64_t const begin = owner * of_each + first;
-        for (chunk const& each : chunks_between(all, at, begin, begin + words)) {
-          here.push_back(each);
-          staged.push_back({each, owner * words + at[static_cast<std::size_t>(each.view)].begin - begin, owner});
-        }
+      for (int owner = 0; owner < own_.members; ++owner, ++run) {
+        for (staged_chunk const& each : *run) here.push_back(each.part);
+        staged.insert(staged.end(), run->begin(), run->end());
       }
       std::vector<share> shares = cut_into_shares(here, runs_on_host_v<Exec> ? exec.concurrency() : 1);
       for (share& each : shares) each.begin += from, each.end += from;
