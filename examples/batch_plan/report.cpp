@@ -51,6 +51,8 @@ class reporter {
     if (said_.complaints.empty()) batch_ = solve();
     if (batch_) {
       say_batch();
+      say_memory();
+      say_time();
       say_plans();
       say_scaling();
       say_run();
@@ -72,6 +74,16 @@ class reporter {
     if (answer) return answer.value();
     complain(which, text_of(*answer.reason()));
     return std::nullopt;
+  }
+
+  static void say(std::vector<answer>& row, std::string_view name, std::int64_t whole, std::string_view unit = {}) {
+    row.push_back({name, whole, unit});
+  }
+  static void say(std::vector<answer>& row, std::string_view name, double real, std::string_view unit = {}) {
+    row.push_back({name, real, unit});
+  }
+  static void say(std::vector<answer>& row, std::string_view name, std::string_view word) {
+    row.push_back({name, word});
   }
 
   std::vector<answer>& row(std::string_view name, bool is_table) {
@@ -108,9 +120,9 @@ class reporter {
       complain(in::replicas, accrue::joined({std::to_string(number(in::replicas)), " replicas, but the world has ",
                                              std::to_string(found.value().value()), "; give one of the two"}));
     auto& out = only("ranks");
-    out.push_back({"replicas", found.value().value()});
-    out.push_back({"ranks_of_a_replica", mesh.world.value() / found.value().value()});
-    out.push_back({"ranks_of_an_expert", plan::ranks_of_an_expert(mesh).value().value()});
+    say(out, "replicas", found.value().value());
+    say(out, "ranks_of_a_replica", mesh.world.value() / found.value().value());
+    say(out, "ranks_of_an_expert", plan::ranks_of_an_expert(mesh).value().value());
     return found.value();
   }
 
@@ -136,12 +148,12 @@ class reporter {
       bool const about_terms = parts.reason() == plan::refusal::terms_not_combined;
       if (auto const of = want(parts, about_terms ? in::terms : in::parameters)) {
         auto& out = only("model");
-        out.push_back({"parameters", of->parameters, "bytes"});
-        out.push_back({"gradients", of->gradients, "bytes"});
-        out.push_back({"buffer", of->buffer, "bytes"});
-        out.push_back({"optimizer_state", of->optimizer_state, "bytes"});
-        out.push_back({"other", of->other, "bytes"});
-        out.push_back({"activations_per_sample", of->activations_per_sample, "bytes"});
+        say(out, "parameters", of->parameters, "bytes");
+        say(out, "gradients", of->gradients, "bytes");
+        say(out, "buffer", of->buffer, "bytes");
+        say(out, "optimizer_state", of->optimizer_state, "bytes");
+        say(out, "other", of->other, "bytes");
+        say(out, "activations_per_sample", of->activations_per_sample, "bytes");
         line = want(plan::memory_of(model), in::parameters);
       }
     }
@@ -177,8 +189,8 @@ class reporter {
     for (auto const& offer : {missed.below, missed.above}) {
       if (!offer) continue;
       auto& out = row_of("neighbours");
-      out.push_back({Count::unit_type::name, offer->count.value()});
-      out.push_back({"samples_per_update", offer->effective_batch.value()});
+      say(out, Count::unit_type::name, offer->count.value());
+      say(out, "samples_per_update", offer->effective_batch.value());
       text += accrue::joined(
           {"; ", std::to_string(offer->count.value()), " give ", std::to_string(offer->effective_batch.value())});
     }
@@ -247,48 +259,60 @@ class reporter {
     auto const cut = plan::uneven_group(target, micro, across);
     if (!cut) return;
     auto& out = only("uneven_group");
-    out.push_back({"microbatch", cut.value().microbatch.value(), "samples"});
-    out.push_back({"microbatches", cut.value().group.value()});
-    out.push_back({"last_microbatch", cut.value().last.value(), "samples"});
-    out.push_back({"samples_per_update", target.value()});
+    say(out, "microbatch", cut.value().microbatch.value(), "samples");
+    say(out, "microbatches", cut.value().group.value());
+    say(out, "last_microbatch", cut.value().last.value(), "samples");
+    say(out, "samples_per_update", target.value());
   }
 
   void say_batch() {
     auto& out = only("batch");
-    out.push_back({"microbatch", batch_->micro.value(), "samples"});
-    out.push_back({"group", batch_->group.value(), "microbatches"});
-    out.push_back({"replicas", batch_->across.value()});
-    out.push_back({"samples_per_update", batch_->all.value()});
+    say(out, "microbatch", batch_->micro.value(), "samples");
+    say(out, "group", batch_->group.value(), "microbatches");
+    say(out, "replicas", batch_->across.value());
+    say(out, "samples_per_update", batch_->all.value());
     if (has(in::length)) {
       auto const all = want(
           plan::positions_per_update(batch_->micro, plan::length{number(in::length)}, batch_->group, batch_->across),
           in::length);
-      if (all) out.push_back({"positions_per_update", all->value()});
-    }
-    if (memory_) {
-      if (auto const bytes = want(memory_->bytes(batch_->micro), in::micro)) {
-        out.push_back({"memory", *bytes, "bytes"});
-        if (has(in::memory)) {
-          out.push_back({"fits", std::string_view(*bytes <= number(in::memory) ? "yes" : "no")});
-          if (auto const largest = plan::largest_microbatch(*memory_, number(in::memory)))
-            out.push_back({"largest_microbatch", largest.value().value(), "samples"});
-        }
-      }
-    }
-    if (time_) {
-      out.push_back({"seconds_per_group", time_->seconds(batch_->micro, batch_->group), "s"});
-      out.push_back({"samples_per_second",
-                     time_->samples_per_second(batch_->micro) * static_cast<double>(batch_->across.value())});
-      out.push_back({"overhead", 100.0 * time_->overhead(batch_->micro), "%"});
-      double const share = static_cast<double>(number(in::overhead, 100'000)) * 1e-6;
-      if (auto const pays = want(plan::smallest_that_pays(*time_, share), in::overhead))
-        out.push_back({"smallest_that_pays", pays->value(), "samples"});
+      if (all) say(out, "positions_per_update", all->value());
     }
     if (batch_->all.value() / batch_->across.value() > most_searched) return;
     if (auto const smaller = plan::smaller_microbatch(batch_->all, batch_->micro, batch_->across)) {
-      out.push_back({"smaller_microbatch", smaller.value().microbatch.value(), "samples"});
-      out.push_back({"its_group", smaller.value().group.value(), "microbatches"});
+      say(out, "smaller_microbatch", smaller.value().microbatch.value(), "samples");
+      say(out, "its_group", smaller.value().group.value(), "microbatches");
     }
+  }
+
+  void say_memory() {
+    if (!memory_) return;
+    auto const bytes = want(memory_->bytes(batch_->micro), in::micro);
+    if (!bytes) return;
+    auto& out = only("memory");
+    say(out, "fixed", memory_->fixed_bytes, "bytes");
+    say(out, "per_sample", memory_->bytes_per_sample, "bytes");
+    say(out, "of_the_microbatch", *bytes, "bytes");
+    if (!has(in::memory)) return;
+    say(out, "budget", number(in::memory), "bytes");
+    say(out, "fits", std::string_view(*bytes <= number(in::memory) ? "yes" : "no"));
+    if (auto const largest = plan::largest_microbatch(*memory_, number(in::memory)))
+      say(out, "largest_microbatch", largest.value().value(), "samples");
+  }
+
+  void say_time() {
+    if (!time_) return;
+    auto& out = only("time");
+    say(out, "microbatch", time_->seconds(batch_->micro), "s");
+    say(out, "group", time_->seconds(batch_->micro, batch_->group), "s");
+    say(out, "samples_per_second", samples_per_second(batch_->micro));
+    say(out, "overhead", 100.0 * time_->overhead(batch_->micro), "%");
+    double const share = static_cast<double>(number(in::overhead, 100'000)) * 1e-6;
+    if (auto const pays = want(plan::smallest_that_pays(*time_, share), in::overhead))
+      say(out, "smallest_that_pays", pays->value(), "samples");
+  }
+
+  [[nodiscard]] double samples_per_second(samples micro) const {
+    return time_->samples_per_second(micro) * static_cast<double>(batch_->across.value());
   }
 
   // ---- what fits -------------------------------------------------------------------------------------------------
@@ -301,14 +325,13 @@ class reporter {
     auto const found = plan::for_each_plan(batch_->all, batch_->across, line, budget, [&](plan::cut_group const& each) {
       if (shown++ >= most_rows) return;
       auto& out = row_of("plans");
-      out.push_back({"microbatch", each.microbatch.value(), "samples"});
-      out.push_back({"group", each.group.value(), "microbatches"});
-      if (memory_) out.push_back({"memory", line.bytes(each.microbatch).value(), "bytes"});
+      say(out, "microbatch", each.microbatch.value(), "samples");
+      say(out, "group", each.group.value(), "microbatches");
+      if (memory_) say(out, "memory", line.bytes(each.microbatch).value(), "bytes");
       if (!time_) return;
-      out.push_back({"seconds_per_group", time_->seconds(each.microbatch, each.group), "s"});
-      out.push_back({"samples_per_second",
-                     time_->samples_per_second(each.microbatch) * static_cast<double>(batch_->across.value())});
-      out.push_back({"overhead", 100.0 * time_->overhead(each.microbatch), "%"});
+      say(out, "seconds_per_group", time_->seconds(each.microbatch, each.group), "s");
+      say(out, "samples_per_second", samples_per_second(each.microbatch));
+      say(out, "overhead", 100.0 * time_->overhead(each.microbatch), "%");
     });
     if (auto const count = want(found, in::memory)) only("batch").push_back({"plans_that_fit", *count});
   }
@@ -327,16 +350,17 @@ class reporter {
     plan::update_costs const costs{compute, buffer, static_cast<double>(number(in::bandwidth)),
                                    seconds(number(in::latency))};
     std::int64_t const last = batch_->across.value();
-    double const own = static_cast<double>(batch_->all.value() / last);
+    std::int64_t const own_samples = batch_->all.value() / last;
+    auto const own = static_cast<double>(own_samples);
     for (std::int64_t d = 1;; d = d > last / 2 ? last : 2 * d) {
       auto const found = want(plan::time_over_replicas(costs, replicas{d}), in::bandwidth);
       if (!found) return;
       auto& out = row_of("scaling");
-      out.push_back({"replicas", d});
-      out.push_back({"communication", found->communication_seconds, "s"});
-      out.push_back({"update", found->seconds, "s"});
-      out.push_back({"efficiency", 100.0 * found->efficiency, "%"});
-      out.push_back({"samples_per_second", own * static_cast<double>(d) / found->seconds});
+      say(out, "replicas", d);
+      say(out, "communication", found->communication_seconds, "s");
+      say(out, "update", found->seconds, "s");
+      say(out, "efficiency", 100.0 * found->efficiency, "%");
+      say(out, "samples_per_second", own * static_cast<double>(d) / found->seconds);
       if (d == last) return;
     }
   }
@@ -359,23 +383,23 @@ class reporter {
                             : want(plan::effective_batch(batch_->micro, counts->in_all, batch_->across), in::in_pass);
       if (!seen) return;
       auto& out = row_of("run");
-      out.push_back({"last_group", names[i]});
-      out.push_back({"updates", counts->total.value()});
-      out.push_back({"in_last", counts->in_last.value(), "microbatches"});
-      out.push_back({"dropped", counts->dropped.value(), "microbatches"});
-      out.push_back({"carried", counts->carried.value(), "microbatches"});
-      out.push_back({"samples", seen->value()});
+      say(out, "last_group", names[i]);
+      say(out, "updates", counts->total.value());
+      say(out, "in_last", counts->in_last.value(), "microbatches");
+      say(out, "dropped", counts->dropped.value(), "microbatches");
+      say(out, "carried", counts->carried.value(), "microbatches");
+      say(out, "samples", seen->value());
       if (has(in::length)) {
         auto const all = want(plan::exact_product<accrue::positions>({seen->value(), number(in::length)}), in::length);
         if (!all) return;
-        out.push_back({"positions", all->value()});
+        say(out, "positions", all->value());
       }
       if (!has(in::done)) continue;
       auto const point = plan::resume_after(updates{number(in::done)}, pass, last);
       if (!point && last == plan::last_group::keep) return complain(in::done, text_of(*point.reason()));
       if (!point) continue;
-      out.push_back({"resume_pass", point.value().finished.value()});
-      out.push_back({"resume_after", point.value().skip.value(), "microbatches"});
+      say(out, "resume_pass", point.value().finished.value());
+      say(out, "resume_after", point.value().skip.value(), "microbatches");
     }
   }
 
@@ -394,12 +418,12 @@ class reporter {
                                 std::int64_t row) {
       double const capacity = static_cast<double>(of.count.value()) * static_cast<double>(row);
       auto& out = row_of("lengths");
-      out.push_back({"layout", name});
-      out.push_back({"rows", of.count.value()});
-      out.push_back({"positions_of_a_row", row});
-      out.push_back({"filled", capacity > 0.0 ? 100.0 * static_cast<double>(of.all.value()) / capacity : 0.0, "%"});
-      out.push_back({"tokens_per_update", update.expected});
-      out.push_back({"standard_deviation", update.standard_deviation});
+      say(out, "layout", name);
+      say(out, "rows", of.count.value());
+      say(out, "positions_of_a_row", row);
+      say(out, "filled", capacity > 0.0 ? 100.0 * static_cast<double>(of.all.value()) / capacity : 0.0, "%");
+      say(out, "tokens_per_update", update.expected);
+      say(out, "standard_deviation", update.standard_deviation);
     };
     std::int64_t const row = number(in::length, totals->longest.value());
     if (row < totals->longest.value()) return complain(in::length, text_of(plan::refusal::longer_than_row));
@@ -416,9 +440,8 @@ class reporter {
     if (has(in::base_batch)) {
       auto& out = only("learning_rate");
       samples const from{number(in::base_batch)};
-      out.push_back({"linear", plan::learning_rate_factor(from, batch_->all, plan::rate_rule::linear).value()});
-      out.push_back(
-          {"square_root", plan::learning_rate_factor(from, batch_->all, plan::rate_rule::square_root).value()});
+      say(out, "linear", plan::learning_rate_factor(from, batch_->all, plan::rate_rule::linear).value());
+      say(out, "square_root", plan::learning_rate_factor(from, batch_->all, plan::rate_rule::square_root).value());
     }
     if (has(in::nominal)) {
       auto const one = want(plan::exact_product<samples>({batch_->micro.value(), batch_->across.value()}), in::nominal);
@@ -426,9 +449,9 @@ class reporter {
           one ? want(plan::group_for_nominal(samples{number(in::nominal)}, *one), in::nominal) : std::nullopt;
       if (found) {
         auto& out = only("nominal_batch");
-        out.push_back({"group", found->group.value(), "microbatches"});
-        out.push_back({"samples_per_update", found->effective_batch.value()});
-        out.push_back({"weight_decay_factor", found->weight_decay_factor});
+        say(out, "group", found->group.value(), "microbatches");
+        say(out, "samples_per_update", found->effective_batch.value());
+        say(out, "weight_decay_factor", found->weight_decay_factor);
       }
     }
     if (has(in::new_replicas)) say_elastic();
@@ -440,8 +463,8 @@ class reporter {
         auto const found = want(ramp.at(updates{count}), in::ramp);
         if (!found) return;
         auto& out = row_of("ramp");
-        out.push_back({"updates", count});
-        out.push_back({"group", found->value(), "microbatches"});
+        say(out, "updates", count);
+        say(out, "group", found->value(), "microbatches");
       }
     }
   }
@@ -460,8 +483,8 @@ class reporter {
       return complain(in::new_replicas, std::move(text));
     }
     auto& out = only("elastic");
-    out.push_back({"group", found.value().count.value(), "microbatches"});
-    out.push_back({"samples_per_update", found.value().effective_batch.value()});
+    say(out, "group", found.value().count.value(), "microbatches");
+    say(out, "samples_per_update", found.value().effective_batch.value());
   }
 
   given const& given_;

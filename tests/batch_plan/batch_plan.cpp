@@ -113,6 +113,8 @@ TEST_CASE("batch_plan: memory and what fits") {
     CHECK(all["plans"][i]["group"] == 360 / expected[i]);
     CHECK(all["plans"][i]["memory"] == 1000 + 100 * expected[i]);
   }
+  CHECK(all["memory"] == json::parse(R"({"fixed": 1000, "per_sample": 100, "of_the_microbatch": 5000, "budget": 5000,
+                                         "fits": "yes", "largest_microbatch": 40})"));
   CHECK(all["batch"]["microbatch"] == 40);  // the largest that fits
   CHECK(all["batch"]["smaller_microbatch"] == 36);
   CHECK(all["batch"]["its_group"] == 10);
@@ -124,17 +126,17 @@ TEST_CASE("batch_plan: memory and what fits") {
   CHECK(model["model"]["gradients"] == 162'500'000 * 4);
   CHECK(model["model"]["buffer"] == 162'500'000 * 8);
   CHECK(model["model"]["optimizer_state"] == 162'500'000LL * 8);
-  CHECK(model["batch"]["memory"] == 1'300'000'000LL * 6 + 162'500'000LL * 20 + 1'048'576 + 3 * 375'000'000);
-  CHECK(read("--micro 8 --peaks 4:1400,8:1800 --memory 1799B")["batch"]["fits"] == "no");
+  CHECK(model["memory"]["of_the_microbatch"] == 1'300'000'000LL * 6 + 162'500'000LL * 20 + 1'048'576 + 3 * 375'000'000);
+  CHECK(read("--micro 8 --peaks 4:1400,8:1800 --memory 1799B")["memory"]["fits"] == "no");
 }
 
 TEST_CASE("batch_plan: time, and replicas that sum in a ring") {
   json const all = read(
       "--micro 6 --accumulate 8 --replicas 4 --timings 4:3s,8:5s --overhead 25 --bandwidth 1kB "
       "--buffer 400 --latency 1ms");
-  CHECK(all["batch"]["seconds_per_group"].get<double>() == doctest::Approx(32.0));
-  CHECK(all["batch"]["samples_per_second"].get<double>() == doctest::Approx(4 * 48 / 32.0));
-  CHECK(all["batch"]["smallest_that_pays"] == 6);
+  CHECK(all["time"]["group"].get<double>() == doctest::Approx(32.0));
+  CHECK(all["time"]["samples_per_second"].get<double>() == doctest::Approx(4 * 48 / 32.0));
+  CHECK(all["time"]["smallest_that_pays"] == 6);
   for (json const& row : all["scaling"]) {
     double const d = row["replicas"];
     double const sending = 2 * (d - 1) * (400 / d / 1000 + 0.001);
