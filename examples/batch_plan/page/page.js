@@ -314,7 +314,8 @@ async function begin() {
   fromAddress();
 }
 
-const begun = begin();
-begun.catch((error) => {
-  document.getElementById("headline").textContent = `This browser cannot run the calculator: ${error.message}`;
-});
+if (globalThis.document) {  // a test has none, and calls load() alone
+  begin().catch((error) => {
+    document.getElementById("headline").textContent = `This browser cannot run the calculator: ${error.message}`;
+  });
+}
