@@ -298,11 +298,13 @@ async function begin() {
   const calculator = await load();
   const inputs = makeForm(calculator.fields);
   makeTabs();
+  let pause;
   const update = () => {
     show(calculator.answer(inputs.map((input) => input.value)), inputs);
     const address = `#${given(inputs)}`;
     document.getElementById("link").href = address;
-    history.replaceState(null, "", address);
+    clearTimeout(pause);  // browsers complain of an address that changes with each key
+    pause = setTimeout(() => history.replaceState(null, "", address), 300);
   };
   const fromAddress = () => {
     fill(inputs, new URLSearchParams(location.hash.slice(1) || "micro=8&accumulate=4&replicas=64&length=4096"));
