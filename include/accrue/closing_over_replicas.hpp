@@ -119,7 +119,9 @@ class closing_over_replicas {
       if (last_group::action == last_group_action::refuse)
         throw error(joined({"accrue: the data of ", std::to_string(whole.ended), " of ", std::to_string(whole.hosted),
                             " replicas end in a group of ", std::to_string(held), " microbatches that is not full"}),
-                    "the recipe says refuse_last", "update(), discard(), or feed what is missing");
+                    "the recipe says refuse_last",
+                    shards_v<transport_type> ? "update(), or feed what is missing"
+                                             : "update(), discard(), or feed what is missing");
     }
     // Where all was rejected the loss scale has to know; what partners touched, this one does not know.
     bool const goes_on = rejects || has_partners<transport_type> || reports_.touched().any();

@@ -270,7 +270,8 @@ TEST_CASE("sharded: a state is not read into a group of others, of which this on
   std::stringstream file;
   accrue::save(group, file);
   if (member() == 0) group.accumulate(mean_gradient{vector_of(std::vector<float>(30, 1.0f))}, accrue::samples{1});
-  CHECK(contains(message_of([&] { group.end_of_data(); }), "a group of 1 microbatches that is not full"));
+  CHECK(contains(message_of([&] { group.end_of_data(); }),
+                 "a group of 1 microbatches that is not full; the recipe says refuse_last; update(), or feed what"));
   CHECK(contains(message_of([&] { accrue::load(group, file); }),
                  member() == 0 ? "holds 1 microbatches of an open group" : "sharded over replicas is open"));
   CHECK(group.update() == outcome::applied);
