@@ -291,10 +291,13 @@ class reporter {
     auto& out = only("memory");
     say(out, "fixed", memory_->fixed_bytes, "bytes");
     say(out, "per_sample", memory_->bytes_per_sample, "bytes");
+    say(out, "samples", *bytes - memory_->fixed_bytes, "bytes");
     say(out, "of_the_microbatch", *bytes, "bytes");
     if (!has(in::memory)) return;
     say(out, "budget", number(in::memory), "bytes");
-    say(out, "fits", std::string_view(*bytes <= number(in::memory) ? "yes" : "no"));
+    bool const fits = *bytes <= number(in::memory);
+    say(out, "fits", std::string_view(fits ? "yes" : "no"));
+    if (fits) say(out, "left", number(in::memory) - *bytes, "bytes");
     if (auto const largest = plan::largest_microbatch(*memory_, number(in::memory)))
       say(out, "largest_microbatch", largest.value().value(), "samples");
   }

@@ -13,6 +13,11 @@ const tabs = {
             needs: "base-batch, nominal, new-replicas or ramp" },
 };
 
+const bars = {
+  memory: ["fixed", "samples", "left"],
+  model: ["parameters", "gradients", "buffer", "optimizer_state", "other"],
+};
+
 // ---- the compiled calculator ---------------------------------------------------------------------------------------
 
 async function load() {
@@ -74,6 +79,7 @@ function element(tag, attributes = {}, ...children) {
 
 const words = (name) => name.replaceAll("_", " ");
 const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, "\u202f");
+const many = (count, one, more = `${one}s`) => `${grouped(count)} ${count === "1" ? one : more}`;
 
 function textOf({ what, value, unit }) {
   if (what === "word") return value;
@@ -102,7 +108,8 @@ function fieldOf({ name, help, example, choices }) {
 function makeForm(fields) {
   const form = document.getElementById("form");
   for (const group of new Set(fields.map((field) => field.group))) {
-    const details = element("details", { "data-group": group }, element("summary", {}, group),
+    const details = element("details", { "data-group": group },
+      element("summary", {}, group, element("span", { class: "count" })),
       ...fields.filter((field) => field.group === group).map(fieldOf));
     details.open = group === "Batch";
     form.append(details);
@@ -110,6 +117,9 @@ function makeForm(fields) {
   form.addEventListener("submit", (event) => event.preventDefault());
   return fields.map((field) => document.getElementById(field.name));
 }
+
+// Where form and answers stand side by side; below each other, a long form would hide the answers.
+const hasRoom = () => matchMedia("(min-width: 56rem)").matches;
 
 function fill(inputs, parameters) {
   for (const input of inputs) {
@@ -119,7 +129,7 @@ function fill(inputs, parameters) {
     } else {
       input.value = parameters.get(input.name) ?? "";
     }
-    if (parameters.has(input.name)) input.closest("details").open = true;
+    if (parameters.has(input.name) && hasRoom()) input.closest("details").open = true;
   }
 }
 
@@ -166,11 +176,10 @@ function tableOf(rows, chosen) {
       element("tr", chosen && row[0].value === chosen ? { class: "chosen" } : {}, ...row.map(shaded))))));
 }
 
-/// The parts of a model's memory as one bar: widths are shares of their sum.
-function memoryBar([row], microbatch) {
-  const parts = row.map(({ name, value }) => name === "activations_per_sample"
-    ? { name: `activations of ${microbatch}`, bytes: Number(value) * microbatch } : { name, bytes: Number(value) })
-    .filter(({ bytes }) => bytes > 0);
+/// Those of the answers as one bar: widths are shares of their sum.
+function barOf([row], names) {
+  const parts = row.map(({ name, value }) => ({ name, bytes: Number(value) }))
+    .filter(({ name, bytes }) => names.includes(name) && bytes > 0);
   const all = parts.reduce((sum, { bytes }) => sum + bytes, 0);
   const bar = element("div", { class: "bar", "aria-hidden": "true" }), legend = element("ul", { class: "legend" });
   parts.forEach(({ name, bytes }, i) => {
@@ -196,7 +205,7 @@ function showTabs(report) {
       const part = element("section", { "data-section": section }, element("h2", {}, words(section)));
       const microbatch = valueOf(report, "batch", "microbatch");
       part.append(found.isTable ? tableOf(found.rows, section === "plans" && microbatch) : listOf(found.rows));
-      if (section === "model" && microbatch) part.append(...memoryBar(found.rows, Number(microbatch)));
+      if (bars[section]) part.append(...barOf(found.rows, bars[section]));
       panel.append(part);
     }
     const empty = panel.childElementCount === 0;
@@ -233,7 +242,7 @@ function makeTabs() {
 }
 
 /// Replicas below each other, the microbatches of a group beside each other, a few of them where there are many.
-function picture(microbatch, group, replicas, room) {
+function picture(microbatch, group, replicas, ranks, room) {
   const most = Math.max(2, Math.min(8, Math.floor((room - 200) / 60)));
   const across = Math.min(Number(group), most), down = Math.min(Number(replicas), 6);
   const more = (all, shown) => (Number(all) > shown ? ` + ${grouped(String(BigInt(all) - BigInt(shown)))} more` : "");
@@ -241,12 +250,14 @@ function picture(microbatch, group, replicas, room) {
   const total = Math.max(300, left + across * (width + gap) + (more(group, across) ? 100 : 0));
   const whole = top + down * (height + 12) + 28;
   const svg = element("svg", { viewBox: `0 0 ${total} ${whole}`, width: total, height: whole, role: "img",
-    "aria-label": `${replicas} replicas, each with a group of ${group} microbatches of ${microbatch} samples` });
+    "aria-label": `${many(replicas, "replica")}, each with a group of ${many(group, "microbatch", "microbatches")} of ` +
+      `${many(microbatch, "sample")}${ranks ? ` on ${many(ranks, "rank")}` : ""}` });
   const text = (x, y, words, more = {}) => svg.append(element("text", { x, y, ...more }, words));
-  text(left, 18, `a group of ${grouped(group)} microbatches of ${grouped(microbatch)}`);
+  text(left, 18, `a group of ${many(group, "microbatch", "microbatches")} of ${grouped(microbatch)}`);
   for (let d = 0; d < down; ++d) {
     const y = top + d * (height + 12);
-    text(0, y + 22, `replica ${d + 1}`);
+    text(0, y + (ranks ? 14 : 22), `replica ${d + 1}`);
+    if (ranks) text(0, y + 30, many(ranks, "rank"), { class: "quiet" });
     svg.append(element("rect", { class: "replica", x: left - 5, y: y - 4, rx: 5, width: across * (width + gap) + 4,
       height: height + 8 }));
     for (let a = 0; a < across; ++a) {
@@ -282,13 +293,19 @@ function show(report, inputs) {
     input.setAttribute("aria-invalid", wrong !== "");
     if (wrong) input.closest("details").open = true;
   }
+  for (const details of document.querySelectorAll("details")) {
+    const count = [...given(inputs).keys()].filter((name) => details.querySelector(`[name="${name}"]`)).length;
+    details.querySelector(".count").textContent = count ? ` ${count} given` : "";
+  }
   const of = (name) => valueOf(report, "batch", name);
   for (const [name, solved] of Object.entries({ micro: "microbatch", accumulate: "group", replicas: "replicas" })) {
     const input = inputs.find((each) => each.name === name);
     input.placeholder = of(solved) ?? input.dataset.example;
+    input.classList.toggle("solved", of(solved) !== undefined);
   }
+  const ranks = valueOf(report, "ranks", "ranks_of_a_replica");
   document.getElementById("picture").replaceChildren(
-    ...(of("microbatch") ? [picture(of("microbatch"), of("group"), of("replicas"), picturesRoom())] : []));
+    ...(of("microbatch") ? [picture(of("microbatch"), of("group"), of("replicas"), ranks, picturesRoom())] : []));
   showTabs(report);
 }
 
