@@ -291,7 +291,7 @@ class reporter {
     auto& out = only("memory");
     say(out, "fixed", memory_->fixed_bytes, "bytes");
     say(out, "per_sample", memory_->bytes_per_sample, "bytes");
-    say(out, "samples", *bytes - memory_->fixed_bytes, "bytes");
+    say(out, "of_its_samples", *bytes - memory_->fixed_bytes, "bytes");
     say(out, "of_the_microbatch", *bytes, "bytes");
     if (!has(in::memory)) return;
     say(out, "budget", number(in::memory), "bytes");

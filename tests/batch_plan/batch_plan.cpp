@@ -113,8 +113,8 @@ TEST_CASE("batch_plan: memory and what fits") {
     CHECK(all["plans"][i]["group"] == 360 / expected[i]);
     CHECK(all["plans"][i]["memory"] == 1000 + 100 * expected[i]);
   }
-  CHECK(all["memory"] == json::parse(R"({"fixed": 1000, "per_sample": 100, "samples": 4000, "of_the_microbatch": 5000,
-                                         "budget": 5000, "fits": "yes", "left": 0, "largest_microbatch": 40})"));
+  CHECK(all["memory"] == json::parse(R"({"fixed": 1000, "per_sample": 100, "of_its_samples": 4000,
+                                         "of_the_microbatch": 5000, "budget": 5000, "fits": "yes", "left": 0, "largest_microbatch": 40})"));
   CHECK(all["batch"]["microbatch"] == 40);  // the largest that fits
   CHECK(all["batch"]["smaller_microbatch"] == 36);
   CHECK(all["batch"]["its_group"] == 10);

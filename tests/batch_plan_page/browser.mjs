@@ -11,11 +11,12 @@ const address = pathToFileURL(page).href;
 const browser = await opened(chromium);
 const { evaluate, press, send } = browser;
 mkdirSync(folder, { recursive: true });
+await send("Emulation.setScrollbarsHidden", { hidden: true });  // a screenshot has none either
 
 const claims = [];
 const claim = (text, holds) => claims.push([text, holds]);
 const linkTo = (input) => `#${new URLSearchParams(input)}`;
-const plan = { target: "2048", replicas: "64", length: "4096", micro: "4", parameters: "1.3B", activation: "1GB", memory: "80GiB",
+const plan = { target: "2048", world: "1024", tensor: "8", pipeline: "2", length: "4096", micro: "4", parameters: "1.3B", activation: "1GB", memory: "80GiB",
   timings: "4:30ms,8:50ms", bandwidth: "25GB", shard: "optimizer_state" };
 
 async function ready(link) {
@@ -81,7 +82,8 @@ claim("bad input says what is wrong beside its field, to a reader of screens as 
   const beside = input.getAttribute("aria-describedby").split(" ").map((id) => document.getElementById(id).textContent);
   return input.ariaInvalid === "true" && beside.some((text) => text.includes("'25x' is of no unit"));
 })()`));
-claim("and no plan is shown for it", await evaluate(`document.querySelector("[data-section=batch], #picture svg") === null`));
+claim("and no plan is shown for it", await evaluate(`document.querySelector("[data-section=batch], #picture svg") === null &&
+  document.getElementById("panel-Batch").textContent === "Nothing, as long as a field is wrong."`));
 await ready(linkTo(plan));
 await evaluate(`document.querySelector("[data-group=Advice] summary").focus()`);
 await press("Enter");
@@ -121,12 +123,21 @@ for (const width of [360, 800, 1440])
     claim(`${width} pixels, ${scheme}: nothing is cut off`, !overflows);
     claim(`${width} pixels, ${scheme}: ${scheme}, and each text has a contrast of 4.5 or more`,
       contrast >= 4.5 && (scheme === "dark" ? back < 0.1 : back > 0.5));
+    const shoot = async (name) => {
+      const { data } = await send("Page.captureScreenshot", { captureBeyondViewport: true });
+      writeFileSync(join(folder, `${width}-${scheme}-${name}.png`), Buffer.from(data, "base64"));
+    };
     for (const tab of ["Batch", "Plans", "Memory", "Scaling"]) {
       await evaluate(`document.getElementById("tab-${tab}").click()`);
-      const { data } = await send("Page.captureScreenshot", { captureBeyondViewport: true });
-      writeFileSync(join(folder, `${width}-${scheme}-${tab}.png`), Buffer.from(data, "base64"));
+      await shoot(tab);
       claim(`${width} pixels, ${scheme}, ${tab}: nothing is cut off`, !(await evaluate(looks)).overflows);
     }
+    await ready(linkTo({ ...plan, target: "2049", memory: "80 gigs" }));
+    await shoot("wrong");
+    claim(`${width} pixels, ${scheme}: what is wrong is seen`, await evaluate(`(() => {
+      const { width, height } = document.getElementById("memory-wrong").getBoundingClientRect();
+      return width > 0 && height > 0 && document.documentElement.scrollWidth <= document.documentElement.clientWidth;
+    })()`));
   }
 
 claim("the console stays empty", browser.said.length === 0 || console.log(browser.said.join("\n")));

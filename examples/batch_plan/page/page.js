@@ -14,7 +14,7 @@ const tabs = {
 };
 
 const bars = {
-  memory: ["fixed", "samples", "left"],
+  memory: ["fixed", "of_its_samples", "left"],
   model: ["parameters", "gradients", "buffer", "optimizer_state", "other"],
 };
 
@@ -183,7 +183,7 @@ function barOf([row], names) {
   const all = parts.reduce((sum, { bytes }) => sum + bytes, 0);
   const bar = element("div", { class: "bar", "aria-hidden": "true" }), legend = element("ul", { class: "legend" });
   parts.forEach(({ name, bytes }, i) => {
-    const color = `background: var(--part-${i + 1})`;
+    const color = `background: var(--${name === "left" ? "field" : `part-${i + 1}`})`;
     bar.append(element("div", { style: `${color}; width: ${(100 * bytes) / all}%` }));
     legend.append(element("li", {}, element("span", { style: color }),
       `${words(name)} ${((100 * bytes) / all).toFixed(1)} %`));
@@ -209,7 +209,8 @@ function showTabs(report) {
       panel.append(part);
     }
     const empty = panel.childElementCount === 0;
-    if (empty) panel.append(element("p", {}, `Needs ${needs}.`));
+    const lacks = report.complaints.length ? "Nothing, as long as a field is wrong." : `Needs ${needs}.`;
+    if (empty) panel.append(element("p", {}, lacks));
     document.getElementById(`tab-${name}`).classList.toggle("empty", empty);
   }
 }
