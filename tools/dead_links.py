@@ -30,6 +30,8 @@ def dead_links(site):
             continue  # its links are those of a site at the root of a server
         for link in page.links:
             parts = urlsplit(link)
+            if parts.scheme == "data":
+                continue
             if parts.scheme or parts.netloc:
                 dead += [(file, f"{link}, which leads elsewhere: nothing here can check it")]
                 continue

@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import compile_errors  # noqa: E402
 
 log = logging.getLogger("mkdocs.site")
+CALCULATOR = ROOT / "build/release/examples/batch_plan/page/batch_plan.html"  # part of the site where it is built
 LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".py": "python", ".txt": "cmake", ".md": "text"}
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 
@@ -117,6 +118,8 @@ def on_files(files, config):
         (made / page).parent.mkdir(parents=True, exist_ok=True)
         (made / page).write_text(text)
         files.append(File(page, str(made), config["site_dir"], config["use_directory_urls"]))
+    if CALCULATOR.is_file():
+        files.append(File(CALCULATOR.name, str(CALCULATOR.parent), config["site_dir"], config["use_directory_urls"]))
     return files
 
 
@@ -125,6 +128,8 @@ def on_page_markdown(markdown, page, config, files):
         return markdown
     if page.file.src_path == "compile_errors.md":
         markdown = text_of("compile_errors.md")
+    if page.file.src_path == "calculator.md" and CALCULATOR.is_file():
+        markdown = markdown.replace("\n\n", f"\n\n**[Open the calculator]({CALCULATOR.name})**\n\n", 1)
     if "\nInternal:" in markdown and "```cpp" not in markdown:
         to = posixpath.relpath("architecture.md", posixpath.dirname(page.file.src_path) or ".")
         markdown += f"\nNo code of a user here: only the library's own headers include this one, see [architecture]({to}).\n"
