@@ -48,8 +48,8 @@ bool memory_model_holds(accrue::plan::model_sizes sizes, int batch, std::vector<
   std::cout << "Memory of views in bytes, measured and by the model\n"
             << "      m      A    measured  from sizes       from two peaks\n";
   for (std::size_t i = 0; i < peaks.size(); ++i) {
-    std::cout << std::right << std::setw(7) << microbatches[i] << std::setw(7) << batch / microbatches[i] << std::setw(12)
-              << peaks[i];
+    std::cout << std::right << std::setw(7) << microbatches[i] << std::setw(7) << batch / microbatches[i]
+              << std::setw(12) << peaks[i];
     for (auto const& line : {from_sizes, from_peaks}) {
       std::int64_t const said = line.bytes(accrue::samples{microbatches[i]}).value();
       double const off = 100.0 * static_cast<double>(said - peaks[i]) / static_cast<double>(peaks[i]);
