@@ -179,7 +179,7 @@ bool run(inversion_plan plan, std::optional<std::string> const& folder) {
     draw("support/loss.gp", *folder);
   }
   double const before = distance(g, start, truth), after = distance(g, velocity, truth);
-  double const held = view_memory::peak_megabytes();
+  double const held = static_cast<double>(view_memory::peak_bytes()) / 1e6;
   std::cout << "Model error: " << fixed(1000 * after, 0) << " m/s, " << fixed(100 * after / before, 0)
             << " % of that of the start. Most memory of all views: " << fixed(held, 0) << " MB\n";
   return slope_error < 5e-3 && after <= before / 2 && 1e6 * held <= static_cast<double>(plan.budget);

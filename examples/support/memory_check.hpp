@@ -50,8 +50,8 @@ bool memory_model_holds(accrue::plan::model_sizes sizes, int batch, std::vector<
   for (std::size_t i = 0; i < peaks.size(); ++i) {
     std::cout << std::right << std::setw(7) << microbatches[i] << std::setw(7) << batch / microbatches[i]
               << std::setw(12) << peaks[i];
-    for (auto const& line : {from_sizes, from_peaks}) {
-      std::int64_t const said = line.bytes(accrue::samples{microbatches[i]}).value();
+    for (auto const& model : {from_sizes, from_peaks}) {
+      std::int64_t const said = model.bytes(accrue::samples{microbatches[i]}).value();
       double const off = 100.0 * static_cast<double>(said - peaks[i]) / static_cast<double>(peaks[i]);
       std::cout << std::setw(12) << said << std::setw(7) << fixed(off, 1) << " %";
       holds = holds && std::abs(off) < 10;

@@ -111,7 +111,7 @@ struct rule_on_clock {
   Schedule schedule;
   run_clock clock;
 
-  [[nodiscard]] KOKKOS_FUNCTION int state_words() const { return rule.state_words(); }
+  [[nodiscard]] int state_words() const { return rule.state_words(); }
   template <class Real>
   [[nodiscard]] KOKKOS_FUNCTION decltype(std::declval<Rule const&>().template for_update<Real>(std::int64_t{}))
   for_update(std::int64_t number) const {
