@@ -8,6 +8,7 @@
 #include <accrue/plan/planned.hpp>
 #include <accrue/plan/units.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -46,7 +47,8 @@ template <class Count>
   if (missed.why != refusal::off_target) return error(what, why, way_out);
 
   std::string offers;
-  for (auto const& offer : {missed.below, missed.above}) {
+  std::array const offered{missed.below, missed.above};  // nvcc 13 garbles a loop over a list in braces
+  for (auto const& offer : offered) {
     if (!offer) continue;
     std::string const count = std::to_string(offer->count.value());
     if (!offers.empty()) offers += ", ";
