@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -77,8 +78,13 @@ std::optional<plan::run_updates> executed(int passes, int in_pass, int per_group
   accrue::ledger const& book = run.group.ledger();
   plan::run_updates counts{
       .total = book.applied(), .dropped = book.dropped_microbatches(), .carried = run.group.held()};
+  std::int64_t in_all = 0;
   for (accrue::record const& r : book.records())
-    if (r.result == outcome::applied) counts.in_last = r.counts.microbatches;
+    if (r.result == outcome::applied) {
+      counts.in_last = r.counts.microbatches;
+      in_all += r.counts.microbatches.value();
+    }
+  counts.in_all = microbatches{in_all};
   return counts;
 }
 
