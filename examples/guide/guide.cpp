@@ -94,7 +94,7 @@ void a_schedule() {
   check(std::abs(first(parameters.weight)) < 7e-4f, "the first updates");  // 1e-4, 2e-4 and 3e-4 at the most
 
   auto const by_tokens = accrue::schedule::by_function<accrue::tokens>(
-      [] KOKKOS_FUNCTION(std::int64_t n) { return n < 1'000'000 ? 1.0 : 0.5; });
+      KOKKOS_LAMBDA(std::int64_t n) { return n < 1'000'000 ? 1.0 : 0.5; });
   check(by_tokens(accrue::tokens{1'000'000}) == 0.5, "a function");
 }
 

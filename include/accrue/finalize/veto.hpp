@@ -36,7 +36,7 @@ struct no_veto {
 ///
 /// Guarantee: all or nothing, as for a group that is not finite; a loss scale does not change. Cost: none, the
 /// predicate is called by every worker of the update pass. Example:
-/// `accrue::veto_if([] KOKKOS_FUNCTION (accrue::group_finding const& g) { return g.norm > 100.0; })`
+/// `accrue::veto_if(KOKKOS_LAMBDA(accrue::group_finding const& g) { return g.norm > 100.0; })`
 template <class Predicate>
 class veto_if {
  public:

@@ -79,7 +79,7 @@ class function_of {
 
 /// `f(done)` with the count as a `std::int64_t`; a device function, whose values nothing can check beforehand: finite,
 /// and at least 0. A restart does not bring it back: construct it alike.
-/// Example: `by_function<tokens>([] KOKKOS_FUNCTION (std::int64_t n) { return n < 1000000 ? 1.0 : 0.1; })`
+/// Example: `by_function<tokens>(KOKKOS_LAMBDA(std::int64_t n) { return n < 1000000 ? 1.0 : 0.1; })`
 template <class Count, class Function>
 [[nodiscard]] function_of<Count, Function> by_function(Function f) {
   return function_of<Count, Function>(std::move(f));
