@@ -42,6 +42,11 @@ double seconds_of(Call const& call) {
 struct candidate {
   std::string name;
   std::vector<double> seconds;
+  /// The third fastest and the median; where processes wait for each other and for a core, the latter moves a lot.
+  [[nodiscard]] double fast() {
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[2];
+  }
   [[nodiscard]] double median() {
     std::sort(seconds.begin(), seconds.end());
     return seconds[seconds.size() / 2];
@@ -91,13 +96,14 @@ void run() {
   MPI_Comm_rank(MPI_COMM_WORLD, &member);
   MPI_Comm_size(MPI_COMM_WORLD, &members);
   if (member != 0) return;
-  double const end = all[1].median();
-  std::printf("%d processes of %d threads, %lld x %lld floats, %d microbatches a group, median of %d\n\n", members,
+  double const end = all[1].fast();
+  std::printf("%d processes of %d threads, %lld x %lld floats, %d microbatches a group, %d rounds\n\n", members,
               Kokkos::DefaultExecutionSpace().concurrency(), static_cast<long long>(views),
               static_cast<long long>(elements), microbatches, rounds);
-  std::printf("| a group | ms | to the sum at the end |\n|---|---|---|\n");
+  std::printf("| a group | ms, third fastest | to the sum at the end | ms, median |\n|---|---|---|---|\n");
   for (candidate& each : all)
-    std::printf("| %s | %.1f | %.2f |\n", each.name.c_str(), 1e3 * each.median(), each.median() / end);
+    std::printf("| %s | %.1f | %.2f | %.1f |\n", each.name.c_str(), 1e3 * each.fast(), each.fast() / end,
+                1e3 * each.median());
 }
 
 }  // namespace
