@@ -6,6 +6,7 @@
 #include <accrue/restart.hpp>
 
 #include "support/host.hpp"
+#include "support/message.hpp"
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
@@ -30,6 +31,8 @@ using accrue::outcome;
 using accrue::sum_gradient;
 using accrue::tokens;
 using array = Kokkos::View<double*>;
+using support::contains;
+using support::message_of;
 using support::values;
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
@@ -50,18 +53,6 @@ auto make_replicas(std::size_t count, std::size_t elements, std::vector<array>& 
   }
   return all;
 }
-
-template <class Call>
-std::string message_of(Call const& call) {
-  try {
-    call();
-  } catch (accrue::error const& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-bool contains(std::string const& text, char const* part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
