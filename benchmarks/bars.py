@@ -20,7 +20,10 @@ RATIOS = {"to_floor": "to limit", "times_torch": "PyTorch", "times_hand": "by ha
 
 def read(file):
     """(case, figure) to what was measured."""
-    record = json.loads(Path(file).read_text())
+    text = Path(file).read_text()
+    if not text.strip():
+        sys.exit(f"{file} is empty: no benchmark was run")
+    record = json.loads(text)
     found = {}
     for case in record.get("benchmarks", []):
         name = re.sub(r"/iterations:.*", "", case["name"])
