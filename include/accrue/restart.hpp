@@ -30,8 +30,10 @@ struct restart_access {
 /// state of the update rule, the ledger with its records, settings that were changed, and the parameters.
 ///
 /// Order: after what was launched on `exec`; fence other instances first. What `gather` holds back is added first.
-/// Guarantee: the accumulator goes on as if nothing had been written. Cost: fences; room on the host for the largest
-/// view. Failure: `accrue::error` where the stream does not take it. Example: examples/restart/restart.cpp
+/// Members of `sharded` replicas all call it, or `take_part_in_save`, between groups; each writes the whole state, so
+/// that one file is enough for any number of them. Guarantee: the accumulator goes on as if nothing had been written.
+/// Cost: fences; room on the host for the largest view. Failure: `accrue::error` where the stream does not take it.
+/// Example: examples/restart/restart.cpp
 template <class Exec, class Set, class... Policies>
 void save(std::type_identity_t<Exec> const& exec, accumulator<Exec, Set, Policies...>& group, std::ostream& out,
           restart parts = restart::with_parameters) {
@@ -40,6 +42,13 @@ void save(std::type_identity_t<Exec> const& exec, accumulator<Exec, Set, Policie
 template <class Exec, class Set, class... Policies>
 void save(accumulator<Exec, Set, Policies...>& group, std::ostream& out, restart parts = restart::with_parameters) {
   save(group.exec(), group, out, parts);
+}
+
+/// Takes part in the `save` of other members of `sharded` replicas without writing anything: each keeps a part of the
+/// state. Nothing for others.
+template <class Exec, class Set, class... Policies>
+void take_part_in_save(accumulator<Exec, Set, Policies...>& group) {
+  restart_access::of(group).take_part_in_save(group.exec());
 }
 
 /// Takes over a state that was saved: from here on the accumulator is the one that was saved.
@@ -64,7 +73,16 @@ void load(accumulator<Exec, Set, Policies...>& group, std::istream& in, restart 
 template <class Exec, class Set, class... Policies>
 void save_file(accumulator<Exec, Set, Policies...>& group, std::string const& path,
                restart parts = restart::with_parameters) {
-  replace_file(path, [&](std::ostream& out) { save(group, out, parts); });
+  bool opened = false;
+  try {
+    replace_file(path, [&](std::ostream& out) {
+      opened = true;
+      save(group, out, parts);
+    });
+  } catch (...) {
+    if (!opened) take_part_in_save(group);  // others wait for it
+    throw;
+  }
 }
 
 /// `load` from a file, which must end where the state does.

@@ -5,6 +5,7 @@
 #include <accrue/passes/model_state.hpp>
 #include <accrue/pipeline.hpp>
 #include <accrue/recipe_text.hpp>
+#include <accrue/restart_parts.hpp>
 
 #include <cstdint>
 #include <istream>
@@ -15,57 +16,6 @@
 #include <vector>
 
 namespace accrue {
-
-namespace detail {
-
-/// The settings of a recipe that `change_boundary`, `change_loss_scale`, `change_division` and `change_rule` can
-/// change.
-template <class Recipe>
-struct changing_settings {
-  Recipe& policies;
-  template <class Visit>
-  void state(Visit&& visit) {
-    change_settings(policies.boundary, visit);
-    change_settings(policies.loss_scale, visit);
-    change_settings(policies.division, visit);
-    change_settings(policies.update, visit);
-  }
-};
-
-/// Which of how many processes an open group is part of.
-struct replica_place {
-  int member = 0;
-  int members = 1;
-  template <class Visit>
-  void state(Visit&& visit) {
-    visit(member, members);
-  }
-  [[nodiscard]] std::string text() const {
-    return "process " + std::to_string(member) + " of " + std::to_string(members);
-  }
-  friend bool operator==(replica_place const&, replica_place const&) = default;
-};
-
-/// Writes what must be the same, and compares it where it is read.
-struct recipe_part {
-  std::vector<std::string> mine;
-  template <class Visit>
-  void state(Visit&& visit) {
-    std::size_t count = mine.size();
-    visit(count);
-    if (count != mine.size())
-      refuse_difference({"the recipe in the file has ", std::to_string(count), " policies, the accumulator ",
-                         std::to_string(mine.size())});
-    for (std::string const& each : mine) {
-      std::string theirs = each;
-      visit(theirs);
-      if (theirs != each)
-        refuse_difference({"the recipe in the file says ", printable(theirs), ", that of the accumulator ", each});
-    }
-  }
-};
-
-}  // namespace detail
 
 /// The whole state of an accumulator as sections of a file, each written and read by the part that it belongs to.
 template <class Exec, class Recipe, class Set>
@@ -82,6 +32,7 @@ class restart_state {
 
   void save(Exec const& exec, std::ostream& to, bool parameters) {
     require_no_shared_group("accrue::save");
+    if constexpr (shards) sharding<Exec, Recipe, Set>::require_all_save(stages_);
     stages_.sums_.flush(exec, stages_.policies_.clip);
     static_cast<void>(stages_.book_.settled());
     detail::recipe_part fixed{fixed_policy_texts(stages_.policies_)};
@@ -103,12 +54,27 @@ class restart_state {
     }
     out.section("ledger", stages_.book_.totals());
     if constexpr (!alone) {
-      detail::replica_place here = place();
+      detail::replica_place here = stages_.held().value() > 0 ? place() : detail::replica_place{};
       out.section("replicas", here);
     }
-    model_part(stages_.sums_.model()).save(exec, out, parameters);
+    model_part model(stages_.sums_.model());
+    if constexpr (shards)
+      model.save(exec, out, parameters,
+                 [&](std::size_t view, int word, auto const& visit) { bring_state(exec, view, word, visit); });
+    else
+      model.save(exec, out, parameters);
     if constexpr (has_terms) save_terms(exec, out);
     out.end();
+  }
+  /// What others need of this member of sharded replicas for their `save`; nothing of others.
+  void take_part_in_save(Exec const& exec) {
+    if constexpr (shards) {
+      require_no_shared_group("accrue::take_part_in_save");
+      sharding<Exec, Recipe, Set>::require_all_save(stages_);
+      auto const& model = stages_.sums_.model();
+      for (std::size_t v = 0; v < model.directory().size(); ++v)
+        for (int word = 0; word < model.state_words(); ++word) bring_state(exec, v, word, [](strided const&) {});
+    }
   }
 
   /// Everything is read and checked first; then nothing can fail.
@@ -123,7 +89,6 @@ class restart_state {
     check_parameters(in, parameters);
     detail::recipe_part fixed{fixed_policy_texts(stages_.policies_)};
     in.section("recipe", fixed);
-    if constexpr (shards_v<typename Recipe::replicas_type>) require_place(in, microbatches{0});
     model_part model(stages_.sums_.model());
     model.check(in, parameters);
     std::vector<model_part> terms;
@@ -180,12 +145,24 @@ class restart_state {
 
  private:
   static constexpr bool alone = std::is_same_v<typename Recipe::replicas_type, one_replica>;
+  static constexpr bool shards = shards_v<typename Recipe::replicas_type>;
+  /// Visits runs of a word of a view's state, of which other members keep parts.
+  template <class Visit>
+  void bring_state(Exec const& exec, std::size_t view, int word, Visit const& visit) {
+    auto& model = stages_.sums_.model();
+    for (std::int64_t first = 0; first < model.directory()[view].storage.size;) {
+      strided const run =
+          stages_.replica_side_.exchange().bring_state(stages_.policies_.replicas, exec, model, view, word, first);
+      visit(run);
+      first += run.size;
+    }
+  }
   [[nodiscard]] detail::replica_place place() const {
     return {stages_.policies_.replicas.member(), stages_.policies_.replicas.members()};
   }
   /// Of sharded sums this member may have a part though it handed over nothing.
   void require_no_shared_group(std::string_view call) const {
-    if (shards_v<typename Recipe::replicas_type> && stages_.sums_.with_others())
+    if (shards && stages_.sums_.with_others())
       throw error(joined({call, ": a group that is sharded over replicas is open"}),
                   "its sums are those of all of them", "close it on all of them: load and save between groups");
   }
@@ -193,9 +170,6 @@ class restart_state {
   void require_place(state_reader& in, microbatches held) const {
     detail::replica_place there;
     in.section("replicas", there);
-    if (shards_v<typename Recipe::replicas_type> && there != place())
-      refuse_state({"the file holds the part of ", there.text(), ", and this is ", place().text()},
-                   "go on with as many processes, each with its own file");
     if (held.value() > 0 && there != place())
       refuse_state({"the file was saved inside a group, by ", there.text(), ", and this is ", place().text()},
                    "go on with as many processes, each with its own file, or save between groups");

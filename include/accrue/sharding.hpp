@@ -12,13 +12,14 @@
 
 namespace accrue {
 
-/// What a member of `sharded` replicas says before a microbatch goes over.
+/// What a member of `sharded` replicas says before a microbatch or its state goes over.
 struct shard_call {
-  replica_agreement agrees;
+  replica_agreement agrees{};
   bool brings = false;  ///< a microbatch; else it is closing its group
+  bool saves = false;   ///< its state, between groups
   template <class Visit>
   void state(Visit&& visit) {
-    visit(agrees, brings);
+    visit(agrees, brings, saves);
   }
 };
 
@@ -34,7 +35,7 @@ class sharding {
   /// the group discarded.
   template <class Contribution>
   static void add(stages& group, Exec const& exec, Contribution const&, microbatch_weight const& by, bool ignored) {
-    require_agreement(group, true);
+    require_agreement(group, {.brings = true});
     exchange_or_discard(group, exec, [&](auto& exchange, auto const& transport) {
       if (ignored)
         group.sums_.take_of_others(exec, exchange, transport);
@@ -45,11 +46,13 @@ class sharding {
   /// Takes part in the microbatches of others until all of them close.
   static void finish(stages& group, Exec const& exec) {
     group.require_alive();
-    while (require_agreement(group, false))
+    while (require_agreement(group, {}))
       exchange_or_discard(group, exec, [&](auto& exchange, auto const& transport) {
         group.sums_.take_of_others(exec, exchange, transport);
       });
   }
+  /// Failure: `accrue::error` on every member where one does something else.
+  static void require_all_save(stages& group) { require_agreement(group, {.saves = true}); }
 
  private:
   template <class Exchange>
@@ -62,14 +65,12 @@ class sharding {
     }
   }
   /// Whether some member brings a microbatch.
-  static bool require_agreement(stages& group, bool brings) {
+  static bool require_agreement(stages& group, shard_call mine) {
     auto& side = group.replica_side_;
-    shard_call mine;
     mine.agrees.recipe = side.recipe(group.policies_);
     mine.agrees.shapes = side.shapes();
     mine.agrees.views = static_cast<std::int64_t>(group.directory().size());
     mine.agrees.number = group.book_.totals().groups_over_replicas() + 1;
-    mine.brings = brings;
     std::vector<shard_call> const all = gathered(group.policies_.replicas, mine);
     bool any = false;
     for (std::size_t m = 0; m < all.size(); ++m) {
@@ -78,6 +79,11 @@ class sharding {
         throw error(joined({"accrue: replica ", std::to_string(m), " ", difference}),
                     "their sums would not be those of one group",
                     "construct all replicas alike, and close the same groups on each");
+      if (all[m].saves != all.front().saves)
+        throw error(joined({"accrue: replica ", std::to_string(m), all[m].saves ? " saves" : " does not save",
+                            " its state, and replica 0 ", all.front().saves ? "does" : "does not"}),
+                    "each keeps a part of it",
+                    "call save() on all of them at the same place, or take_part_in_save() where nothing is written");
       any = any || all[m].brings;
     }
     return any;

@@ -291,6 +291,29 @@ TEST_CASE("mpi: 1000 random groups with uneven data, skips and vetoes leave the 
   CHECK(vetoed > 10);
 }
 
+TEST_CASE("P-055 mpi: halves are summed over the replicas in float, and floats in double where that is asked") {
+  Kokkos::View<float*> const theta("theta", 3);
+  Kokkos::View<accrue::float16*> const half("half", 3);
+  Kokkos::deep_copy(half, accrue::float16(60000.0f));
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, mpi_replicas<>(),
+                            accrue::sgd{.learning_rate = 1.0});
+  group.accumulate(sum_gradient{half}, accrue::samples{1});
+  group.accumulate(sum_gradient{half}, accrue::samples{1});
+  CHECK(group.update() == outcome::applied);
+  CHECK(values(theta) == std::vector<float>(3, -60000.0f));
+
+  if (members() == 1) return;
+  Kokkos::View<float*> const other("other", 1);
+  accrue::accumulator wide(accrue::parameters(other), accrue::per_microbatch{}, mpi_replicas<>(),
+                           accrue::widened<double>{}, accrue::sgd{.learning_rate = 1.0});
+  float const large = 16777216.0f;  // the float after it is two more
+  auto const bring = [&](float value) { wide.accumulate(mean_gradient{support::make_view<float>({value})}); };
+  if (member() == 0) bring(large), bring(1.0f);
+  if (member() == members() - 1) bring(-large), bring(0.0f);
+  CHECK(wide.update() == outcome::applied);
+  CHECK(values(other) == std::vector<float>{-0.25f});
+}
+
 TEST_CASE("mpi: a state saved between groups is read by any number of processes, one inside a group by its own") {
   array const theta("theta", 3);
   auto group = make_replica(theta, accrue::per_sample{});

@@ -178,7 +178,7 @@ TEST_CASE("sharded: messages and bytes are those of the model") {
   CHECK(counted.sums_to_owners == 3);  // 12 MB in rounds of 4 MiB
   CHECK(counted.sums + counted.others == 0);
   CHECK(static_cast<double>(counted.summed_bytes) == doctest::Approx(4.0 * elements).epsilon(0.001));
-  CHECK(counted.gathered_bytes == 57);
+  CHECK(counted.gathered_bytes == 58);
   counted = {};
   group.update();
   CHECK(counted.gathers == 4 + 3);  // who closes, what is held, the norm, the decision, and the parameters in rounds
@@ -218,49 +218,151 @@ TEST_CASE("sharded: whoever does not agree is named on every process, before any
   CHECK(group.held() == accrue::microbatches{0});
 }
 
-TEST_CASE("sharded: a state is read by the same member, between groups") {
-  vector const theta("theta", 30);
-  auto const make = [](vector const& of) {
-    return accrue::accumulator(accrue::parameters(of), accrue::per_sample{}, sharded{mpi_replicas<>()},
-                               accrue::adam{.learning_rate = 0.125});
-  };
-  std::mt19937_64 random(5);
-  auto const one_group = [&](auto& to) {
-    std::vector<float> numbers(30);
-    for (float& each : numbers) each = static_cast<float>(random() % 64) - 31.5f;
-    to.accumulate(mean_gradient{vector_of(numbers)}, accrue::samples{1});
-    return to.update().result();
-  };
-  auto group = make(theta);
-  one_group(group);
+namespace {
+
+/// Groups of the model above, of which every one of so many replicas brings the same microbatches.
+template <class Group>
+void run_groups(Group& group, int groups, unsigned seed) {
+  std::mt19937_64 random(seed);
+  model const gradient;
+  for (int g = 0; g < groups; ++g) {
+    fill_at_random(gradient, random);
+    group.accumulate(mean_gradient{gradient.columns, gradient.apart, gradient.none, gradient.scalar, gradient.large},
+                     tokens{3});
+    REQUIRE(group.update() == outcome::applied);
+  }
+}
+auto adam_on(model const& m, MPI_Comm replicas) {
+  return accrue::accumulator(parameters_of(m), accrue::per_token{}, sharded{mpi_replicas<>(replicas)},
+                             accrue::adam{.learning_rate = 0.125});
+}
+
+}  // namespace
+
+TEST_CASE("sharded: a state of all members is whole, and any number of others goes on with it") {
+  model const mine, reference;
+  auto group = adam_on(mine, MPI_COMM_WORLD);
+  accrue::accumulator whole(parameters_of(reference), accrue::per_token{}, accrue::adam{.learning_rate = 0.125});
+  run_groups(group, 3, 5);
+  run_groups(whole, 3, 5);
   std::stringstream file;
   accrue::save(group, file);
-  auto const after = random;
-  one_group(group);
+  auto const bytes = file.str();
+  CHECK(same_everywhere(std::vector<char>(bytes.begin(), bytes.end())));
 
-  vector const other("other", 30);
-  auto resumed = make(other);
-  accrue::load(resumed, file);
-  random = after;
-  one_group(resumed);
-  CHECK(values(other) == values(theta));
+  MPI_Comm fewer = MPI_COMM_NULL;  // two teams: of 4 processes 2 and 2, of 3 processes 2 and 1
+  MPI_Comm_split(MPI_COMM_WORLD, member() % 2, member(), &fewer);
+  for (MPI_Comm next : {MPI_COMM_WORLD, fewer, MPI_COMM_SELF}) {
+    model const other;
+    auto resumed = adam_on(other, next);
+    std::istringstream in(bytes);
+    accrue::load(resumed, in);
+    CHECK(distance(other, mine) == 0.0);
+    std::ostringstream again;
+    accrue::save(resumed, again);
+    bool const same_file = again.str() == bytes;
+    CHECK(same_file);
+    run_groups(resumed, 2, 6);
+    CHECK(resumed.ledger().applied() == accrue::updates{5});
 
-  resumed.accumulate(mean_gradient{theta}, accrue::samples{1});
-  CHECK(contains(message_of([&] { accrue::save(resumed, file); }), "save between groups"));
-  CHECK(contains(message_of([&] { resumed.discard(); }), "its sums are those of all"));
-  resumed.update();
-
-  MPI_Comm alone = MPI_COMM_NULL;
-  MPI_Comm_split(MPI_COMM_WORLD, member(), 0, &alone);
-  if (members() > 1) {
-    vector const third("third", 30);
-    accrue::accumulator one(accrue::parameters(third), accrue::per_sample{}, sharded{mpi_replicas<>(alone)},
-                            accrue::adam{.learning_rate = 0.125});
-    file.clear(), file.seekg(0);
-    CHECK(contains(message_of([&] { accrue::load(one, file); }),
-                   "the part of process " + std::to_string(member()) + " of " + std::to_string(members())));
+    // Adam's second update after a state that was lost would be ten times as far from this one.
+    model const expected;
+    accrue::accumulator from_whole(parameters_of(expected), accrue::per_token{}, accrue::adam{.learning_rate = 0.125});
+    std::stringstream state_of_whole;
+    accrue::save(whole, state_of_whole);
+    accrue::load(from_whole, state_of_whole);
+    run_groups(from_whole, 2, 6);
+    CHECK(distance(other, expected) < 1e-4);
   }
-  MPI_Comm_free(&alone);
+  MPI_Comm_free(&fewer);
+}
+
+TEST_CASE("sharded: where one member writes, the others take part, of views larger than what goes over at once") {
+  std::size_t const elements = (std::size_t{1} << 20) + 77;
+  vector const theta("theta", elements), other("other", elements), gradient("gradient", elements);
+  auto const make = [](vector const& of) {
+    return accrue::accumulator(accrue::parameters(of), accrue::per_sample{}, sharded{mpi_replicas<>()},
+                               accrue::momentum{.learning_rate = 0.125, .factor = 0.5});
+  };
+  auto const one_group = [&](auto& to, double slope) {
+    Kokkos::parallel_for(
+        elements,
+        KOKKOS_LAMBDA(std::size_t i) { gradient(i) = static_cast<float>(slope * static_cast<double>(i % 251)); });
+    to.accumulate(mean_gradient{gradient}, accrue::samples{1});
+    REQUIRE(to.update() == outcome::applied);
+  };
+  auto group = make(theta);
+  one_group(group, 1.0);
+  one_group(group, -0.25);
+  std::stringstream file;
+  if (member() == 0)
+    accrue::save(group, file);
+  else
+    accrue::take_part_in_save(group);
+  std::string bytes = file.str();
+  std::size_t size = bytes.size();
+  PMPI_Bcast(&size, sizeof size, MPI_BYTE, 0, MPI_COMM_WORLD);
+  bytes.resize(size);
+  PMPI_Bcast(bytes.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD);
+
+  auto resumed = make(other);
+  std::istringstream in(bytes);
+  accrue::load(resumed, in);
+  one_group(group, 0.5);
+  one_group(resumed, 0.5);
+  CHECK(values(other) == values(theta));
+  CHECK(same_everywhere(values(other)));
+}
+
+TEST_CASE("sharded: a file that cannot be written, or ends in the middle, leaves no other member waiting") {
+  model const mine;
+  auto group = adam_on(mine, MPI_COMM_WORLD);
+  run_groups(group, 1, 9);
+  std::ostringstream good;
+  std::ostream nowhere(nullptr);
+  bool const last = member() == members() - 1;
+  CHECK(contains(message_of([&] { accrue::save(group, last ? nowhere : good); }),
+                 last ? "the stream does not take the state" : "no error"));
+  CHECK(contains(message_of([&] {
+                   if (last)
+                     accrue::save_file(group, "/no such folder/state");
+                   else
+                     accrue::save(group, good);
+                 }),
+                 last ? "cannot be opened" : "no error"));
+  run_groups(group, 1, 9);
+}
+
+TEST_CASE("sharded: members of which not all save are named on all of them, and nothing is lost") {
+  if (members() == 1) return;
+  vector const theta("theta", 30);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, sharded{mpi_replicas<>()},
+                            accrue::sgd{.learning_rate = 1.0});
+  std::ostringstream file;
+  auto const bring = [&] {
+    group.accumulate(mean_gradient{vector_of(std::vector<float>(30, 1.0f))}, accrue::samples{1});
+  };
+  auto const message = message_of([&] {
+    if (member() == 0)
+      accrue::save(group, file);
+    else
+      bring();
+  });
+  CHECK(contains(message, "replica 1 does not save its state, and replica 0 does"));
+  CHECK(contains(message, "take_part_in_save()"));
+  CHECK(contains(message_of([&] {
+                   if (member() == 0)
+                     group.update();
+                   else
+                     accrue::save(group, file);
+                 }),
+                 "replica 1 saves its state, and replica 0 does not"));
+  bring();
+  CHECK(contains(message_of([&] { accrue::save(group, file); }), "save between groups"));
+  CHECK(contains(message_of([&] { accrue::take_part_in_save(group); }), "save between groups"));
+  CHECK(contains(message_of([&] { group.discard(); }), "its sums are those of all"));
+  CHECK(group.update() == outcome::applied);
+  CHECK(values(theta) == std::vector<float>(30, -1.0f));
 }
 
 TEST_CASE("sharded: a state is not read into a group of others, of which this one has nothing") {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <ostream>
+#include <streambuf>
 #include <string_view>
 
 namespace accrue {
@@ -22,11 +23,11 @@ inline constexpr std::size_t longest_section_name = 64;
 /// Writes a state: magic and version; sections, each with the length of its name, its name, its size and its bytes; at
 /// last the section `end`, which holds the checksum of everything before it. Numbers are little-endian.
 ///
-/// Failure: `accrue::error` where the stream does not take it.
+/// Failure: `accrue::error` at the `end` where the stream did not take all of it: until then everything goes on, for
+/// other processes may take part.
 class state_writer {
  public:
-  explicit state_writer(std::ostream& out) : out_(out) {
-    if (!out || out.rdbuf() == nullptr) refuse();
+  explicit state_writer(std::ostream& out) : to_(out ? out.rdbuf() : nullptr) {
     bytes(state_magic.data(), state_magic.size());
     numbers({{state_version, 4}});
   }
@@ -49,14 +50,16 @@ class state_writer {
   void bytes(unsigned char const* from, std::size_t size) {
     sum_.add(from, size);
     auto const wanted = static_cast<std::streamsize>(size);
-    if (out_.rdbuf()->sputn(reinterpret_cast<char const*>(from), wanted) != wanted) refuse();
+    if (to_ != nullptr && to_->sputn(reinterpret_cast<char const*>(from), wanted) != wanted) to_ = nullptr;
   }
 
   /// Order: last.
   void end() {
     begin(end_of_state, 8);
     numbers({{sum_.value(), 8}});
-    if (out_.rdbuf()->pubsync() != 0) refuse();
+    if (to_ == nullptr || to_->pubsync() != 0)
+      throw error("accrue::save: the stream does not take the state", "what was written cannot be read",
+                  "check the path and the space on the disk");
   }
 
  private:
@@ -69,12 +72,8 @@ class state_writer {
     for (number const& each : list) detail::put_little(little, each.value, each.bytes);
     bytes(little.data(), little.size());
   }
-  [[noreturn]] static void refuse() {
-    throw error("accrue::save: the stream does not take the state", "what was written cannot be read",
-                "check the path and the space on the disk");
-  }
 
-  std::ostream& out_;
+  std::streambuf* to_;  ///< null once it has failed
   checksum sum_;
 };
 

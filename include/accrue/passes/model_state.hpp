@@ -28,6 +28,12 @@ class model_state {
 
   /// Cost: one fence or more, room on the host for the largest view, and on a device for the largest that is strided.
   void save(Exec const& exec, state_writer& out, bool parameters) {
+    save(exec, out, parameters,
+         [this](std::size_t view, int word, auto const& visit) { visit(model_.storage().state(view, word)); });
+  }
+  /// The same where `state_of(view, word, visit)` visits the runs of a word of state, as they come from elsewhere.
+  template <class StateOf>
+  void save(Exec const& exec, state_writer& out, bool parameters, StateOf const& state_of) {
     std::vector<std::string> shapes = shape_texts(model_);
     std::int64_t views = size();
     int words = model_.state_words();
@@ -58,7 +64,9 @@ class model_state {
       out.bytes(flags.data(), flags.size());
     }
     save_sums(copy, out, "");
-    write(copy, out, "rule state", rule_state());
+    out.begin("rule state", bytes_of(rule_state()));
+    for_each_word(
+        [&](std::size_t view, int word) { state_of(view, word, [&](strided const& run) { write(copy, out, run); }); });
     if (parameters) write(copy, out, "parameters", parameters_and_copies());
   }
 
@@ -111,7 +119,7 @@ class model_state {
     copy.write(updates_run(), 8, updates_.data());
     if (is_gated()) copy.write(gate_run(), 1, gate_.data());
     commit_sums(copy);
-    read(copy, state_, rule_state());
+    commit_state(copy);
     if (!parameters_.empty()) read(copy, parameters_, parameters_and_copies());
   }
   /// The room that copying needs beside the views.
@@ -161,25 +169,23 @@ class model_state {
   [[nodiscard]] bool is_gated() const { return model_.gated_touch() != nullptr; }
   /// What a gate on the device says of each view.
   [[nodiscard]] strided gate_run() const { return run_of(model_.gated_touch(), size(), 0); }
-  /// What is kept here of a run over all elements of a view.
-  [[nodiscard]] strided kept(std::size_t view, strided const& all) const {
-    chunk const part = model_.storage().kept(view);
-    auto const before = static_cast<std::size_t>(part.begin) * detail::bytes_of_scalar(all.scalar);
-    return run_of(static_cast<unsigned char*>(all.data) + before, part.end - part.begin, all.scalar);
+  template <class Visit>
+  void for_each_word(Visit const& visit) const {
+    for (std::size_t v = 0; v < model_.directory().size(); ++v)
+      for (int word = 0; word < model_.state_words(); ++word) visit(v, word);
   }
   [[nodiscard]] runs sums(std::vector<touch> const& touched) const {
     runs all;
     for (std::size_t v = 0; v < touched.size(); ++v)
       if (touched[v].is) {
-        all.push_back(kept(v, sum(v)));
+        all.push_back(sum(v));
         for (strided const& each : model_.storage().carried(v)) all.push_back(each);
       }
     return all;
   }
   [[nodiscard]] runs rule_state() const {
     runs all;
-    for (std::size_t v = 0; v < model_.directory().size(); ++v)
-      for (int word = 0; word < model_.state_words(); ++word) all.push_back(kept(v, model_.storage().state(v, word)));
+    for_each_word([&](std::size_t view, int word) { all.push_back(model_.storage().state(view, word)); });
     return all;
   }
   [[nodiscard]] runs parameters_and_copies() const {
@@ -201,21 +207,35 @@ class model_state {
 
   static void write(element_copy<Exec> const& copy, state_writer& out, std::string_view name, runs const& all) {
     out.begin(name, bytes_of(all));
-    state_bytes here;
-    for (strided const& each : all) {
-      here.resize(bytes_of(each));
-      copy.read(each, detail::bytes_of_scalar(each.scalar), here.data());
-      swap_to_little_endian(here.data(), here.size(), detail::bytes_of_real(each.scalar));
-      out.bytes(here.data(), here.size());
-    }
+    for (strided const& each : all) write(copy, out, each);
+  }
+  static void write(element_copy<Exec> const& copy, state_writer& out, strided const& run) {
+    state_bytes here(bytes_of(run));
+    copy.read(run, detail::bytes_of_scalar(run.scalar), here.data());
+    swap_to_little_endian(here.data(), here.size(), detail::bytes_of_real(run.scalar));
+    out.bytes(here.data(), here.size());
   }
   static void read(element_copy<Exec> const& copy, std::span<unsigned char> from, runs const& all) {
     for (strided const& each : all) {
-      auto const here = from.first(bytes_of(each));
-      swap_to_little_endian(here.data(), here.size(), detail::bytes_of_real(each.scalar));
-      copy.write(each, detail::bytes_of_scalar(each.scalar), here.data());
-      from = from.subspan(here.size());
+      read(copy, from.first(bytes_of(each)), each);
+      from = from.subspan(bytes_of(each));
     }
+  }
+  static void read(element_copy<Exec> const& copy, std::span<unsigned char> from, strided const& run) {
+    swap_to_little_endian(from.data(), from.size(), detail::bytes_of_real(run.scalar));
+    copy.write(run, detail::bytes_of_scalar(run.scalar), from.data());
+  }
+  /// The file has the state of whole views; of a shard only its elements are kept here.
+  void commit_state(element_copy<Exec> const& copy) {
+    for_each_word([&](std::size_t view, int word) {
+      strided const all = model_.storage().state(view, word);
+      chunk const part = model_.storage().kept(view);
+      std::size_t const bytes = detail::bytes_of_scalar(all.scalar);
+      auto const before = static_cast<std::size_t>(part.begin) * bytes;
+      strided const here = run_of(static_cast<unsigned char*>(all.data) + before, part.end - part.begin, all.scalar);
+      read(copy, state_.subspan(before, bytes_of(here)), here);
+      state_ = state_.subspan(bytes_of(all));
+    });
   }
 
   Model& model_;

@@ -24,9 +24,10 @@
 
 namespace accrue {
 
-/// Adds microbatches to sums of which each member keeps a shard, and brings the parameters of all shards together.
+/// Adds microbatches to sums of which each member keeps a shard, and brings the parameters, or the state, of all shards
+/// together.
 ///
-/// Both go over in rounds, so that little is staged: in each as many words of every member's shard. Cost: two pieces of
+/// They go over in rounds, so that little is staged: in each as many words of every member's shard. Cost: two pieces of
 /// at most 4 MiB and a 1/members of it, and tables, allocated at construction.
 template <class Exec, class Model>
 class shard_exchange {
@@ -88,6 +89,34 @@ class shard_exchange {
                      take_parameters<P, writers>{here.chunks, each.parameters.data(), own_.member, staged<P>(),
                                                  writing == nullptr ? nullptr : writing + each.first_view});
     });
+  }
+
+  /// Brings elements of a word of state of a view to all members, from `first` on and as many as there is room for.
+  ///
+  /// Guarantee: the bits of the member that keeps them; the others add negative zeros.
+  template <class Transport>
+  [[nodiscard]] strided bring_state(Transport const& transport, Exec const& exec, Model& model, std::size_t view,
+                                    int word, std::int64_t first) {
+    strided const all = model.storage().state(view, word);
+    chunk const kept = model.storage().kept(view);
+    strided brought;
+    std::size_t number = 0;
+    model.for_each_block({}, [&]<class Block>(Block&, auto const&...) {
+      if (number++ != model.directory()[view].block) return;
+      using B = typename Block::buffer_scalar;
+      using real = real_t<B>;
+      constexpr std::int64_t numbers = parts<Block>;
+      auto const room = static_cast<std::int64_t>(staged_.size() * sizeof(double) / sizeof(B));
+      std::int64_t const count = std::min(all.size - first, room);
+      Kokkos::parallel_for(
+          "accrue::reduce::stage_state",
+          Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, count * numbers),
+          stage_state<real>{static_cast<real const*>(all.data) + first * numbers, (kept.begin - first) * numbers,
+                            (kept.end - first) * numbers, staged<real>()});
+      transport.sum(exec, staged<real>(), count * numbers);
+      brought = run_of(staged<B>(), count, all.scalar);
+    });
+    return brought;
   }
 
  private:

@@ -133,6 +133,15 @@ struct add_received {
   bool first;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { to[i] = first ? from[i] : to[i] + from[i]; }
 };
+/// Numbers from `begin` to before `end`, and what changes no number that is added to it for the others.
+template <class Real>
+struct stage_state {
+  Real const* from;
+  std::int64_t begin;
+  std::int64_t end;
+  Real* staged;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { staged[i] = i >= begin && i < end ? from[i] : Real(-0.0); }
+};
 template <class Real>
 struct clear_words {
   Real* to;
