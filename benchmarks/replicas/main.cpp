@@ -71,9 +71,10 @@ void run() {
   auto const gradient = make_views("gradient");
   for (auto const& each : gradient) Kokkos::deep_copy(each, 0.5f);
   auto const of_plain = make_views("plain"), of_overlapped = make_views("overlapped"),
-             of_sharded = make_views("sharded");
+             of_threaded = make_views("threaded"), of_sharded = make_views("sharded");
   auto plain = make_group(of_plain, transport);
   auto overlapped = make_group(of_overlapped, accrue::overlapped{transport});
+  auto threaded = make_group(of_threaded, accrue::overlapped{transport, accrue::sender::on_a_thread});
   auto sharded = make_group(of_sharded, accrue::sharded{transport});
   std::vector<float> bare(static_cast<std::size_t>(views * elements), 0.5f);
 
@@ -81,14 +82,18 @@ void run() {
     for (int m = 0; m < microbatches; ++m) group.accumulate(accrue::mean_gradient{gradient}, accrue::tokens{100});
     group.update();
   };
-  std::vector<candidate> all{{"MPI_Allreduce alone", {}}, {"at the end", {}}, {"overlapped", {}}, {"sharded", {}}};
+  std::vector<candidate> all{{"MPI_Allreduce alone", {}},
+                             {"at the end", {}},
+                             {"overlapped", {}},
+                             {"overlapped, on a thread", {}},
+                             {"sharded", {}}};
   for (int r = -2; r < rounds; ++r) {  // two to warm up
     double const seconds[] = {seconds_of([&] {
                                 MPI_Allreduce(MPI_IN_PLACE, bare.data(), static_cast<int>(bare.size()), MPI_FLOAT,
                                               MPI_SUM, MPI_COMM_WORLD);
                               }),
                               seconds_of([&] { one_group(plain); }), seconds_of([&] { one_group(overlapped); }),
-                              seconds_of([&] { one_group(sharded); })};
+                              seconds_of([&] { one_group(threaded); }), seconds_of([&] { one_group(sharded); })};
     std::fill(bare.begin(), bare.end(), 0.5f);
     for (std::size_t c = 0; r >= 0 && c < all.size(); ++c) all[c].seconds.push_back(seconds[c]);
   }

@@ -358,6 +358,17 @@ TEST_CASE("mpi: a state saved between groups is read by any number of processes,
   CHECK(values(again) == values(theta));
 }
 
+TEST_CASE("mpi: a thread sends where each process of this machine has a core for it") {
+  mpi_replicas<> const transport;
+  CHECK(transport.members_here() == members());
+  auto const cores = static_cast<int>(std::thread::hardware_concurrency());
+  accrue::overlapped const by_cores{transport};
+  CHECK(by_cores.sends_on_a_thread(cores / members() - 1));
+  CHECK(!by_cores.sends_on_a_thread(cores / members()));
+  CHECK(accrue::overlapped{transport, accrue::sender::on_a_thread}.sends_on_a_thread(cores));
+  CHECK(!accrue::overlapped{transport, accrue::sender::in_turn}.sends_on_a_thread(0));
+}
+
 TEST_CASE("mpi: overlapped sums have the bits of those at the end, with data that need both ways") {
   using floats = Kokkos::View<float*>;
   constexpr std::size_t sizes[] = {1100000, 7, 1100001, 40000};
@@ -400,6 +411,8 @@ TEST_CASE("mpi: overlapped sums have the bits of those at the end, with data tha
   for (bool const uneven : {false, true}) {
     auto const expected = trained(at_the_end, accrue::one_at_a_time{}, uneven);
     CHECK(trained(while_adding, accrue::one_at_a_time{}, uneven) == expected);
+    for (auto const by : {accrue::sender::on_a_thread, accrue::sender::in_turn})
+      CHECK(trained(accrue::overlapped{at_the_end, by}, accrue::one_at_a_time{}, uneven) == expected);
     CHECK(trained(while_adding, accrue::gather<2>{}, uneven) == trained(at_the_end, accrue::gather<2>{}, uneven));
   }
 }

@@ -4,16 +4,12 @@
 
 #include <accrue/core/diagnostics.hpp>
 #include <accrue/passes/exchange_sums.hpp>
+#include <accrue/passes/piece_sums.hpp>
 #include <accrue/passes/pieces.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <mutex>
-#include <string>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -62,69 +58,16 @@ class sum_exchange {
   }
 
   /// The same for one replica, piece by piece: `add(piece)` forms the sums of one, and `measure(piece)` is called when
-  /// its whole sum is there, while others are on their way. Cost: a thread that makes the calls of the transport.
+  /// its whole sum is there, while others are on their way.
   template <class Transport, class Add, class Measure>
   static void run_overlapped(Transport const& transport, hosted const& replica, Add const& add,
                              Measure const& measure) {
-    std::vector<piece> const& pieces = replica.room->pieces_.all();
-    std::mutex guard;
-    std::condition_variable changed;
-    std::size_t added = 0, arrived = 0;
-    std::exception_ptr failed;
-    bool given_up = false;
-    std::thread sender([&] {
-      try {
-        for (std::size_t p = 0; p < pieces.size(); ++p) {
-          {
-            std::unique_lock lock(guard);
-            changed.wait(lock, [&] { return added > p || given_up; });
-            if (given_up) return;
-          }
-          sum_piece(transport, replica, pieces[p]);
-          std::lock_guard const lock(guard);
-          ++arrived;
-          changed.notify_all();
-        }
-      } catch (...) {
-        std::lock_guard const lock(guard);
-        failed = std::current_exception();
-        changed.notify_all();
-      }
-    });
-    std::size_t measured = 0;
-    auto const measure_arrived = [&](bool wait) {
-      std::unique_lock lock(guard);
-      while (measured < pieces.size() && !failed) {
-        if (arrived == measured && !wait) return;
-        changed.wait(lock, [&] { return arrived > measured || failed; });
-        if (failed) return;
-        lock.unlock();
-        measure(pieces[measured++]);
-        lock.lock();
-      }
-    };
-    try {
-      for (piece const& each : pieces) {
-        add(each);
-        {
-          std::lock_guard const lock(guard);
-          ++added;
-          changed.notify_all();
-        }
-        measure_arrived(false);
-      }
-      measure_arrived(true);
-    } catch (...) {
-      {
-        std::lock_guard const lock(guard);
-        given_up = true;
-        changed.notify_all();
-      }
-      sender.join();
-      throw;
-    }
-    sender.join();
-    if (failed) std::rethrow_exception(failed);
+    auto const sum = [&](piece const& each) { sum_piece(transport, replica, each); };
+    int const threads = runs_on_host_v<Exec> ? replica.exec.concurrency() : 1;
+    if (transport.sends_on_a_thread(threads))
+      sum_on_a_thread(replica.room->pieces_.all(), add, sum, measure);
+    else
+      sum_in_turn(replica.room->pieces_.all(), add, sum, measure);
   }
   [[nodiscard]] std::vector<piece> const& pieces() const { return pieces_.all(); }
 

@@ -62,6 +62,10 @@ class mpi_group {
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     require_mpi(MPI_Comm_size(comm_, &members_), "MPI_Comm_size");
     require_mpi(MPI_Comm_rank(comm_, &member_), "MPI_Comm_rank");
+    MPI_Comm here = MPI_COMM_NULL;
+    require_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here), "MPI_Comm_split_type");
+    require_mpi(MPI_Comm_size(here, &members_here_), "MPI_Comm_size");
+    MPI_Comm_free(&here);
   }
   mpi_group(mpi_group const&) = delete;
   mpi_group& operator=(mpi_group const&) = delete;
@@ -74,6 +78,7 @@ class mpi_group {
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
   [[nodiscard]] int members() const { return members_; }
   [[nodiscard]] int member() const { return member_; }
+  [[nodiscard]] int members_here() const { return members_here_; }
 
   /// Makes a call of MPI, and notes what it took.
   template <class Call>
@@ -93,6 +98,7 @@ class mpi_group {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int members_ = 1;
   int member_ = 0;
+  int members_here_ = 1;
 };
 
 /// Whether MPI reads and writes the memory of CUDA or HIP devices.
@@ -152,6 +158,8 @@ class mpi_replicas {
 
   [[nodiscard]] int members() const { return group_->members(); }
   [[nodiscard]] int member() const { return group_->member(); }
+  /// How many of them share the memory of this machine.
+  [[nodiscard]] int members_here() const { return group_->members_here(); }
 
   void gather(std::byte const* mine, std::size_t bytes, std::byte* all) const {
     int const count = in_int(static_cast<std::int64_t>(bytes));

@@ -8,17 +8,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace accrue {
+
+/// Who makes the calls of a transport while microbatches are added.
+enum class sender {
+  where_a_core_is_free,  ///< a thread, if this machine has a core for that of every process; else in turn
+  on_a_thread,
+  in_turn,  ///< this thread: a piece is added, summed and measured while it is still in the caches
+};
 
 /// Sums go over in pieces of the buffer: while one is on its way, the last microbatch is added to the next, and the
 /// norm of those that have arrived is formed.
 ///
 /// Order: the gradients of the last microbatch must stay as they are until `update()`. Guarantee: the bits of the
-/// transport without it. Cost: a thread that makes the calls of the transport; where a replica left parameters out, or
-/// its sums lie elsewhere, sums go over at the end, as without it. Needs one replica a process, `widened` sums, and
-/// neither named terms, nor `running`, nor a clip or a look at each microbatch; with MPI at least
+/// transport without it. Cost: a thread that makes the calls of the transport, or none, see `sender`; where a replica
+/// left parameters out, or its sums lie elsewhere, sums go over at the end, as without it. Needs one replica a process,
+/// `widened` sums, and neither named terms, nor `running`, nor a clip or a look at each microbatch; with MPI at least
 /// MPI_THREAD_SERIALIZED. Example: `accrue::overlapped{accrue::mpi_replicas<>()}`
 template <replica_transport Transport>
   requires(!shards_v<Transport>)
@@ -30,8 +38,10 @@ class overlapped {
   static constexpr bool alone = false;
   static constexpr bool overlaps = true;
 
-  explicit overlapped(Transport transport) : transport_(std::move(transport)) {
-    if constexpr (requires { transport_.require_threads(); }) transport_.require_threads();
+  explicit overlapped(Transport transport, sender by = sender::where_a_core_is_free)
+      : transport_(std::move(transport)), by_(by) {
+    if constexpr (requires { transport_.require_threads(); })
+      if (by != sender::in_turn) transport_.require_threads();
   }
 
   template <class Visit>
@@ -39,6 +49,13 @@ class overlapped {
     visit("transport", transport_);
   }
 
+  /// Whether a thread sends while `threads` of this process add.
+  [[nodiscard]] bool sends_on_a_thread(int threads) const {
+    if (by_ != sender::where_a_core_is_free) return by_ == sender::on_a_thread;
+    std::int64_t here = 1;
+    if constexpr (requires { transport_.members_here(); }) here = transport_.members_here();
+    return here * (threads + 1) <= static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  }
   [[nodiscard]] int members() const { return transport_.members(); }
   [[nodiscard]] int member() const { return transport_.member(); }
   void gather(std::byte const* mine, std::size_t bytes, std::byte* all) const { transport_.gather(mine, bytes, all); }
@@ -55,6 +72,7 @@ class overlapped {
 
  private:
   Transport transport_;
+  sender by_;
 };
 
 }  // namespace accrue
