@@ -3,9 +3,8 @@
 #define ACCRUE_REDUCE_OVERLAPPED_HPP
 
 #include <accrue/core/replica_transport.hpp>
-#include <accrue/core/slots.hpp>
+#include <accrue/reduce/transport_over.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <thread>
@@ -30,48 +29,35 @@ enum class sender {
 /// MPI_THREAD_SERIALIZED. Example: `accrue::overlapped{accrue::mpi_replicas<>()}`
 template <replica_transport Transport>
   requires(!shards_v<Transport>)
-class overlapped {
+class overlapped : public transport_over<Transport> {
+  using base = transport_over<Transport>;
+
  public:
-  using fills = slot::replicas;
-  using arrival = typename Transport::arrival;
   static constexpr std::string_view name = "overlapped";
-  static constexpr bool alone = false;
   static constexpr bool overlaps = true;
 
   explicit overlapped(Transport transport, sender by = sender::where_a_core_is_free)
-      : transport_(std::move(transport)), by_(by) {
-    if constexpr (requires { transport_.require_threads(); })
-      if (by != sender::in_turn) transport_.require_threads();
+      : base(std::move(transport)), by_(by) {
+    if constexpr (requires { this->below().require_threads(); })
+      if (by != sender::in_turn) this->below().require_threads();
   }
 
   template <class Visit>
   void settings(Visit&& visit) const {
-    visit("transport", transport_);
+    visit("transport", this->below());
   }
 
   /// Whether a thread sends while `threads` of this process add.
   [[nodiscard]] bool sends_on_a_thread(int threads) const {
     if (by_ != sender::where_a_core_is_free) return by_ == sender::on_a_thread;
     std::int64_t here = 1;
-    if constexpr (requires { transport_.members_here(); }) here = transport_.members_here();
+    if constexpr (requires { this->below().members_here(); }) here = this->below().members_here();
     return here * (threads + 1) <= static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  }
-  [[nodiscard]] int members() const { return transport_.members(); }
-  [[nodiscard]] int member() const { return transport_.member(); }
-  void gather(std::byte const* mine, std::size_t bytes, std::byte* all) const { transport_.gather(mine, bytes, all); }
-  template <class Exec, class Real>
-  void sum(Exec const& exec, Real* first, std::int64_t count) const {
-    transport_.sum(exec, first, count);
-  }
-  template <class Exec>
-  void largest(Exec const& exec, std::uint8_t* first, std::int64_t count) const {
-    transport_.largest(exec, first, count);
   }
 
   friend bool operator==(overlapped const&, overlapped const&) = default;
 
  private:
-  Transport transport_;
   sender by_;
 };
 

@@ -3,7 +3,7 @@
 #define ACCRUE_REDUCE_SHARDED_HPP
 
 #include <accrue/core/replica_transport.hpp>
-#include <accrue/core/slots.hpp>
+#include <accrue/reduce/transport_over.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,45 +27,30 @@ namespace accrue {
 /// host. `save` is called on all, or `take_part_in_save`; its file is whole, for any number of members. Example:
 /// `accrue::sharded{accrue::mpi_replicas<>()}`
 template <sharding_transport Transport>
-class sharded {
+class sharded : public transport_over<Transport> {
+  using base = transport_over<Transport>;
+
  public:
-  using fills = slot::replicas;
-  using arrival = typename Transport::arrival;
   static constexpr std::string_view name = "sharded";
-  static constexpr bool alone = false;
   static constexpr bool shards = true;
 
-  explicit sharded(Transport transport) : transport_(std::move(transport)) {}
+  explicit sharded(Transport transport) : base(std::move(transport)) {}
 
   template <class Visit>
   void settings(Visit&& visit) const {
-    visit("transport", transport_);
+    visit("transport", this->below());
   }
 
-  [[nodiscard]] int members() const { return transport_.members(); }
-  [[nodiscard]] int member() const { return transport_.member(); }
-  void gather(std::byte const* mine, std::size_t bytes, std::byte* all) const { transport_.gather(mine, bytes, all); }
-  template <class Exec, class Real>
-  void sum(Exec const& exec, Real* first, std::int64_t count) const {
-    transport_.sum(exec, first, count);
-  }
-  template <class Exec>
-  void largest(Exec const& exec, std::uint8_t* first, std::int64_t count) const {
-    transport_.largest(exec, first, count);
-  }
   template <class Exec, class Real>
   void sum_parts(Exec const& exec, Real const* all, Real* mine, std::int64_t count) const {
-    transport_.sum_parts(exec, all, mine, count);
+    this->below().sum_parts(exec, all, mine, count);
   }
   template <class Exec>
   void gather_parts(Exec const& exec, std::byte* all, std::int64_t bytes) const {
-    transport_.gather_parts(exec, all, bytes);
+    this->below().gather_parts(exec, all, bytes);
   }
 
   friend bool operator==(sharded const&, sharded const&) = default;
-
- private:
-  Transport transport_;
 };
 
 }  // namespace accrue
