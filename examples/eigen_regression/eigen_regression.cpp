@@ -11,11 +11,21 @@
 #include <iomanip>
 #include <iostream>
 
+using matrix = Eigen::Matrix<double, Eigen::Dynamic, 3>;
+
+/// The gradient of the squared errors of some rows, summed over them, of which there need not be equally many. Returns
+/// what it is the gradient of.
+double backward(matrix const& a, Eigen::VectorXd const& b, Eigen::Vector3d const& theta, Eigen::Vector3d& gradient) {
+  Eigen::VectorXd const error = a * theta - b;
+  gradient = 2 * a.transpose() * error;
+  return error.squaredNorm();
+}
+
 int main(int argc, char* argv[]) {
   Kokkos::ScopeGuard const kokkos(argc, argv);
   constexpr int rows = 100, microbatch = 16;  // 7 microbatches, the last of 4 rows
-  Eigen::Matrix<double, rows, 3> A;
-  Eigen::Vector<double, rows> b;
+  matrix A(rows, 3);
+  Eigen::VectorXd b(rows);
   for (int i = 0; i < rows; ++i) {
     double const x = i / 50.0 - 1;
     A.row(i) << 1, x, x * x;
@@ -33,11 +43,9 @@ int main(int argc, char* argv[]) {
   for (int pass = 1; pass <= 200; ++pass) {
     for (int first = 0; first < rows; first += microbatch) {
       int const count = std::min(microbatch, rows - first);
-      auto const a = A.middleRows(first, count);
-      Eigen::VectorXd const error = a * theta - b.segment(first, count);
-      gradient = 2 * a.transpose() * error;  // summed over the rows, which need not be equally many
+      double const squares = backward(A.middleRows(first, count), b.segment(first, count), theta, gradient);
       group.accumulate(accrue::sum_gradient{accrue::from_eigen(gradient)}, accrue::samples{count},
-                       accrue::sum_loss{error.squaredNorm()});
+                       accrue::sum_loss{squares});
       Kokkos::fence();  // Eigen, which knows no execution space, writes the gradient next
     }
     group.update();
