@@ -13,11 +13,9 @@
 #include <iomanip>
 #include <iostream>
 
-#define main example_main
 namespace of_eigen_regression {
 #include "../../examples/eigen_regression/eigen_regression.cpp"
 }
-#undef main
 
 namespace doctor = accrue::doctor;
 

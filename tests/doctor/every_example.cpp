@@ -45,7 +45,6 @@
 #include "../../examples/support/random.hpp"
 
 // Each program in a namespace of its own: what it includes stands above.
-#define main example_main
 namespace of_inversion {
 #include "../../examples/inversion/inversion.cpp"
 }
@@ -67,7 +66,6 @@ namespace of_run_sheet {
 namespace of_write_through {
 #include "../../examples/write_through/write_through.cpp"
 }
-#undef main
 
 namespace {
 

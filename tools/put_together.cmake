@@ -1,0 +1,15 @@
+# put_together(RESULT FILE...): the text of a file that includes others, each in a namespace of its own, since a compiler's start
+# takes longer than most of them. What they include themselves comes first.
+function(put_together result)
+  set(includes "")
+  set(namespaces "")
+  foreach(source IN LISTS ARGN)
+    get_filename_component(name "${source}" NAME_WE)
+    file(STRINGS "${source}" lines REGEX "^#include <")
+    list(APPEND includes ${lines})
+    string(APPEND namespaces "namespace ${name} {\n#include \"${CMAKE_CURRENT_SOURCE_DIR}/${source}\"\n}\n")
+  endforeach()
+  list(REMOVE_DUPLICATES includes)
+  list(JOIN includes "\n" includes)
+  set(${result} "${includes}\n\n${namespaces}" PARENT_SCOPE)
+endfunction()
