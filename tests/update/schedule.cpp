@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <numbers>
 #include <sstream>
 #include <string>
@@ -136,6 +137,22 @@ TEST_CASE("a sequence begins each part at 0, as SequentialLR does, and its last 
   CHECK(staged(samples{49}) == 0.1);
   CHECK(staged(samples{50}) == 0.01);
   CHECK(staged(samples{5000}) == 0.01);
+}
+
+TEST_CASE("the length of a sequence stops at 63 bits, so that a part without a limit never ends") {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  schedule::sequence const exact(schedule::warm_up(updates{1}), schedule::constant(updates{most - 1}));
+  CHECK(exact.length() == most);
+  schedule::sequence const beyond(schedule::warm_up(updates{4}), schedule::constant(updates{most}, 0.5),
+                                  schedule::constant(updates{most}, 0.25));
+  CHECK(beyond.length() == most);
+  CHECK(beyond(updates{most}) == 0.5);
+
+  schedule::sequence const nested(beyond, schedule::constant(updates{1}, 0.125));
+  CHECK(nested.length() == most);
+  CHECK(nested(updates{0}) == 0.25);  // a length that wrapped around would have ended already
+  CHECK(nested(updates{4}) == 0.5);
+  CHECK(nested(updates{most - 1}) == 0.5);
 }
 
 TEST_CASE("schedules over different units are different types, which take their own count only") {

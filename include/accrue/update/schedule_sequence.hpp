@@ -6,6 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +14,7 @@ namespace accrue::schedule {
 
 /// Schedules one after the other: each begins at 0 where the one before it ends, and the last one goes on.
 ///
+/// Guarantee: a length that exceeds 63 bits is 2^63 - 1; no count goes further.
 /// Source: `torch.optim.lr_scheduler.SequentialLR`, `optax.join_schedules`.
 /// Example: `sequence(warm_up(updates{100}), cosine(updates{900}))`
 template <schedule_policy... Parts>
@@ -72,7 +74,9 @@ class sequence<First, Next, Rest...> {
   }
   [[nodiscard]] double operator()(count_type done) const { return factor(done.value()); }
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t length() const requires ending_schedule<sequence<Next, Rest...>> {
-    return first_.length() + rest_.length();
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    std::int64_t const first = first_.length(), rest = rest_.length();
+    return rest > most - first ? most : first + rest;
   }
   void validate() const {
     accrue::validate(first_);

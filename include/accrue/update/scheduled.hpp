@@ -59,7 +59,7 @@ class function_of {
   using fills = slot::schedule;
   using count_type = Count;
   static constexpr std::string_view name = "by_function";
-  static constexpr clock_unit unit = lasting<Count>::unit;
+  static constexpr clock_unit unit = unit_of_v<Count>;
 
   explicit function_of(Function f) : function_(std::move(f)) {}
 
