@@ -10,7 +10,6 @@
 #include <optional>
 #include <ostream>
 #include <string>
-#include <type_traits>
 
 namespace plan = accrue::plan;
 using accrue::microbatches;
@@ -47,7 +46,7 @@ constexpr bool is_right(std::int64_t target, std::int64_t size, std::int64_t acr
          batch_of(below->count) == below->effective_batch;
 }
 
-static_assert(std::is_nothrow_invocable_v<decltype(microbatches_for), samples, samples, replicas>);
+static_assert(noexcept(microbatches_for(samples{}, samples{}, replicas{})));
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <ostream>
+#include <span>
 
 namespace plan = accrue::plan;
 using accrue::microbatches;
@@ -39,6 +40,19 @@ static_assert(linear_ramp{microbatches{8}, microbatches{2}, updates{0}}.at(updat
 static_assert(staged_ramp{stage{updates{5}, samples{1}}}.at(updates{7}).reason() == refusal::no_stage);
 static_assert(staged_ramp{stage{updates{0}, samples{1}}, stage{updates{0}, samples{2}}}.at(updates{7}).reason() ==
               refusal::no_stage);
+
+// [snippet value_at]
+constexpr std::array several{stage{updates{0}, microbatches{1}}, stage{updates{10}, microbatches{2}},
+                             stage{updates{10}, microbatches{4}}};
+constexpr std::span<stage<microbatches, updates> const> all(several);
+static_assert(plan::value_at(all.first(2), updates{10}) == microbatches{2});  // as many as a program has read
+static_assert(plan::misplaced_stage(all) == 2);                               // which of them to complain about
+static_assert(plan::value_at(all, updates{0}).reason() == refusal::no_stage);
+// [/snippet value_at]
+static_assert(!plan::misplaced_stage(all.first(2)));
+static_assert(plan::misplaced_stage(all.last(2)) == 0);
+static_assert(plan::value_at(all.first(0), updates{0}).reason() == refusal::no_stage);
+
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 static_assert(linear_ramp{samples{1}, samples{most}, tokens{most}}.at(tokens{most / 2}).reason() == refusal::too_large);
 

@@ -4,6 +4,7 @@
 
 #include <accrue/core/error.hpp>
 #include <accrue/core/units.hpp>
+#include <accrue/plan/batch_target.hpp>
 #include <accrue/plan/exact_product.hpp>
 #include <accrue/plan/planned.hpp>
 #include <accrue/plan/units.hpp>
@@ -29,11 +30,12 @@ struct neighbour {
 template <class Count>
 neighbour(Count, samples) -> neighbour<Count>;
 
-/// Why no count meets a target; when it lies between two of them (`refusal::off_target`), which they are.
-template <class Count>
+/// Why no count meets a target in samples, positions or tokens; when it lies between two of them
+/// (`refusal::off_target`), which they are.
+template <class Count, class Unit = samples>
 struct missed_target {
   refusal why = refusal::off_target;
-  samples target{};
+  Unit target{};
   std::optional<neighbour<Count>> below{};  ///< nothing where a count of 1 is too much already
   std::optional<neighbour<Count>> above{};  ///< nothing where its batch exceeds 63 bits
 
@@ -41,8 +43,8 @@ struct missed_target {
 };
 
 /// The error that `planned::value()` throws for a missed target: names the neighbours and their true batches.
-template <class Count>
-[[nodiscard]] error as_error(missed_target<Count> const& missed) {
+template <class Count, class Unit>
+[[nodiscard]] error as_error(missed_target<Count, Unit> const& missed) {
   auto const [what, why, way_out] = explain(missed.why);
   if (missed.why != refusal::off_target) return error(what, why, way_out);
 
@@ -59,30 +61,33 @@ template <class Count>
     else
       offers += joined({count, " ", Count::unit_type::name, " give "});
     offers += std::to_string(offer->effective_batch.value());
+    if constexpr (!std::same_as<Unit, samples>) offers += " samples";
   }
   return error(joined({"accrue::plan: no whole number of ", Count::unit_type::name, " meets the target of ",
-                       std::to_string(missed.target.value()), " samples"}),
+                       std::to_string(missed.target.value()), " ", Unit::unit_type::name}),
                offers, way_out);
 }
 
 namespace detail {
 
-/// The count that times `a` times `b` is the target.
-template <class Count>
-[[nodiscard]] constexpr planned<Count, missed_target<Count>> solved(samples target, std::int64_t a,
-                                                                    std::int64_t b) noexcept {
-  auto const one = exact_product<samples>({a, b});
-  if (!one) return missed_target<Count>{*one.reason(), target};
+/// The count that times `a` times `b` samples has the target, of which nothing is wrong.
+template <class Count, class Unit>
+[[nodiscard]] constexpr planned<Count, missed_target<Count, Unit>> solved(batch_target<Unit> const& target,
+                                                                          std::int64_t a, std::int64_t b) noexcept {
+  using missed = missed_target<Count, Unit>;
+  auto const wanted = exact_product<samples>({target.target().value(), target.in()});
+  auto const one = exact_product<samples>({a, b, target.each()});
+  if (!wanted || !one) return missed{refusal::too_large, target.target()};
 
   std::int64_t const each = one.value().value();
-  std::int64_t const whole = target.value() / each;
-  if (target.value() % each == 0) return Count{whole};
+  std::int64_t const whole = wanted.value().value() / each;
+  if (wanted.value().value() % each == 0) return Count{whole};
 
-  missed_target<Count> missed{refusal::off_target, target};
-  if (whole > 0) missed.below = neighbour<Count>{Count{whole}, samples{whole * each}};
-  if (auto const more = exact_product<samples>({whole + 1, each}))
-    missed.above = neighbour<Count>{Count{whole + 1}, more.value()};
-  return missed;
+  missed between{refusal::off_target, target.target()};
+  if (whole > 0) between.below = neighbour<Count>{Count{whole}, samples{whole * (a * b)}};
+  if (exact_product<samples>({whole + 1, each}))
+    between.above = neighbour<Count>{Count{whole + 1}, samples{(whole + 1) * (a * b)}};
+  return between;
 }
 
 }  // namespace detail

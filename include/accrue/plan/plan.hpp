@@ -3,6 +3,7 @@
 #ifndef ACCRUE_PLAN_PLAN_HPP
 #define ACCRUE_PLAN_PLAN_HPP
 
+#include <accrue/plan/batch_target.hpp>
 #include <accrue/plan/buffer_words.hpp>
 #include <accrue/plan/effective_batch.hpp>
 #include <accrue/plan/elastic.hpp>

@@ -10,6 +10,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 namespace accrue::plan {
 
@@ -54,6 +56,27 @@ struct stage {
 template <class Value, class Count>
 stage(Count, Value) -> stage<Value, Count>;
 
+/// The first stage that is out of place: it does not begin at 0 as the first one does, or not after the one before.
+template <class Value, class Count>
+[[nodiscard]] constexpr std::optional<std::size_t> misplaced_stage(
+    std::span<stage<Value, Count> const> stages) noexcept {
+  for (std::size_t s = 0; s < stages.size(); ++s)
+    if (s == 0 ? stages[s].from != Count{} : !(stages[s - 1].from < stages[s].from)) return s;
+  return std::nullopt;
+}
+
+/// The value of stages at a count.
+///
+/// Failure: `no_stage` where there is none, or one is misplaced.
+template <class Value, class Count>
+[[nodiscard]] constexpr planned<Value> value_at(std::span<stage<Value, Count> const> stages, Count count) noexcept {
+  if (stages.empty() || misplaced_stage(stages)) return refusal::no_stage;
+  Value found = stages[0].value;
+  for (auto const& each : stages)
+    if (!(count < each.from)) found = each.value;
+  return found;
+}
+
 /// A value that changes at certain counts.
 ///
 /// Failure: `no_stage` from `at` where the first stage does not begin at 0, or one does not come after the one before.
@@ -62,13 +85,7 @@ struct staged_ramp {
   std::array<stage<Value, Count>, Stages> stages;
 
   [[nodiscard]] constexpr planned<Value> at(Count count) const noexcept {
-    if (Stages == 0 || stages[0].from != Count{}) return refusal::no_stage;
-    Value found = stages[0].value;
-    for (std::size_t s = 1; s < Stages; ++s) {
-      if (!(stages[s - 1].from < stages[s].from)) return refusal::no_stage;
-      if (!(count < stages[s].from)) found = stages[s].value;
-    }
-    return found;
+    return value_at(std::span<stage<Value, Count> const>(stages), count);
   }
 };
 template <class Value, class Count, class... More>
