@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <iomanip>
 #include <iostream>
@@ -47,12 +48,13 @@ std::string words(std::string_view name) {
 /// 8 388 608; 1.25e-05.
 std::string text_of(answer const& one) {
   if (auto const* word = std::get_if<std::string_view>(&one.value)) return std::string(*word);
-  std::ostringstream out;
-  if (auto const* real = std::get_if<double>(&one.value)) {
+  auto const* real = std::get_if<double>(&one.value);
+  if (real != nullptr && !(*real >= 1e6 && *real < 1e15)) {  // there, as a whole number: 1 000 000 is no 1e+06
+    std::ostringstream out;
     out << std::setprecision(6) << *real;
     return out.str();
   }
-  std::string digits = std::to_string(std::get<std::int64_t>(one.value));
+  std::string digits = std::to_string(real != nullptr ? std::llround(*real) : std::get<std::int64_t>(one.value));
   for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, " ");
   return digits;
 }

@@ -14,10 +14,12 @@ enum class kind {
   bytes,     ///< 80GiB, 1.5MB
   duration,  ///< 3s, 12.5ms; kept in nanoseconds
   percent,   ///< 10, 2.5; kept in millionths
+  average,   ///< 781.25; kept in millionths
   word,      ///< one of `choices`; kept as its place among them
   lengths,   ///< tokens:samples,...
   peaks,     ///< microbatch:bytes,microbatch:bytes
   timings,   ///< microbatch:duration,microbatch:duration
+  stages,    ///< count:value,...
 };
 
 /// A number that a user can give: an option of the command line, and a field of the page.
@@ -34,7 +36,7 @@ struct field {
 /// The place of each in `fields`.
 // clang-format off
 enum class in : std::size_t {
-  micro, accumulate, replicas, target, length,
+  micro, accumulate, replicas, target, target_positions, target_tokens, length, tokens_per_sample,
   world, tensor, pipeline, context, expert,
   memory, peaks, parameters, parameter_bytes, gradient_bytes, copy_bytes, optimizer_words, summation, division, terms,
   activation, checkpoint, other, shard,
@@ -42,7 +44,8 @@ enum class in : std::size_t {
   bandwidth, latency, compute, buffer,
   in_pass, passes, done,
   lengths,
-  base_batch, nominal, new_replicas, band, ramp,
+  base_batch, nominal, new_replicas, band,
+  ramp, ramp_of, ramp_by, ramp_from, ramp_to, ramp_stages,
 };
 // clang-format on
 
@@ -52,8 +55,13 @@ inline constexpr std::array fields{
     field{"replicas", "Batch", kind::count, "D: data-parallel replicas", "64"},
     field{"target", "Batch", kind::count, "samples of an update; whichever of m, A and D is missing is solved for",
           "2048"},
+    field{"target-positions", "Batch", kind::count, "positions of an update, instead of samples", "8388608"},
+    field{"target-tokens", "Batch", kind::count, "supervised tokens of an update, on average, instead of samples",
+          "500k"},
     field{"length", "Batch", kind::count, "positions of a sample, padding included; of a row, where lengths are packed",
           "4096"},
+    field{"tokens-per-sample", "Batch", kind::average,
+          "supervised tokens of a sample, an average that was measured; that of lengths if not given", "781.25"},
 
     field{"world", "Ranks", kind::count, "ranks of the run; D is worked out", "64"},
     field{"tensor", "Ranks", kind::count, "ranks that split tensors", "8"},
@@ -117,9 +125,17 @@ inline constexpr std::array fields{
     field{"nominal", "Advice", kind::count, "a nominal batch, as trainers for YOLO have one", "64"},
     field{"new-replicas", "Advice", kind::count, "another number of replicas, for the same batch", "48"},
     field{"band", "Advice", kind::percent, "how far from the batch that may be; 0", "5", {}, true},
-    field{"ramp", "Advice", kind::count, "updates over which A grows from 1", "1000"},
+
+    field{"ramp", "Ramp", kind::count, "A grows in a straight line, for so many updates or of what ramp-by counts",
+          "1000"},
+    field{"ramp-of", "Ramp", kind::word, "what grows: A, or the samples of an update", {}, "group batch"},
+    field{"ramp-by", "Ramp", kind::word, "what a ramp counts, over all replicas", {}, "updates samples tokens"},
+    field{"ramp-from", "Ramp", kind::count, "where it begins; at an A of 1 if not given", "1"},
+    field{"ramp-to", "Ramp", kind::count, "where it ends; at the plan if not given", "32"},
+    field{"ramp-stages", "Ramp", kind::stages, "a value from each count on, count:value, instead of a straight line",
+          "0:1,1000:2,3000:4"},
 };
-static_assert(fields.size() == static_cast<std::size_t>(in::ramp) + 1);
+static_assert(fields.size() == static_cast<std::size_t>(in::ramp_stages) + 1);
 
 }  // namespace batch_plan
 #endif

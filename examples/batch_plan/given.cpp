@@ -30,6 +30,7 @@ constexpr std::array byte_units{unit{"", 1},
                                 unit{"TiB", ki* ki* ki* ki}};
 constexpr std::array duration_units{unit{"s", k* k* k}, unit{"ms", k* k}, unit{"us", k}, unit{"ns", 1}};
 constexpr std::array percent_units{unit{"", 10'000}, unit{"%", 10'000}};
+constexpr std::array average_units{unit{"", k* k}, unit{"k", k* k* k}};
 
 /// A number as it is read, or what is wrong with it.
 struct reading {
@@ -45,7 +46,8 @@ reading refused(std::string_view text, char const* expected, std::array<unit, Un
   return {0, joined({"'", text, "' is ", expected, ", with one of ", known})};
 }
 
-/// Digits, perhaps a fraction, and a unit. Of bytes and nanoseconds a fraction is cut off, a count has none.
+/// Digits, perhaps a fraction, and a unit. Of bytes, nanoseconds and millionths a fraction is cut off, a count has
+/// none.
 template <std::size_t Units>
 reading decimal(std::string_view text, std::array<unit, Units> const& units, bool must_be_whole) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -99,6 +101,8 @@ reading number_of(kind as, std::string_view text) {
       return decimal(text, duration_units, false);
     case kind::percent:
       return decimal(text, percent_units, true);
+    case kind::average:
+      return decimal(text, average_units, false);
     default:
       return decimal(text, count_units, true);
   }
@@ -128,9 +132,9 @@ std::optional<std::string> read_pairs(field const& of, std::string_view text, st
       numbers.push_back(one->number);
     }
   }
-  if (of.kind == kind::lengths ? numbers.size() > 128 : numbers.size() != 4)
-    return of.kind == kind::lengths ? "more than 64 lengths; put neighbours together"
-                                    : joined({"give two of them, as ", of.example});
+  bool const is_list = of.kind == kind::lengths || of.kind == kind::stages;
+  if (is_list && numbers.size() > 128) return joined({"more than 64 ", of.name, "; put neighbours together"});
+  if (!is_list && numbers.size() != 4) return joined({"give two of them, as ", of.example});
   return std::nullopt;
 }
 
@@ -145,7 +149,8 @@ std::optional<complaint> given::read(in which, std::string_view text) {
     for (std::int64_t place = 0; !choices.empty(); ++place)
       if (next(choices, ' ') == text) numbers.push_back(place);
     if (numbers.empty() && !text.empty()) return complaint{of.name, joined({"'", text, "' is none of: ", of.choices})};
-  } else if (of.kind == kind::lengths || of.kind == kind::peaks || of.kind == kind::timings) {
+  } else if (of.kind == kind::lengths || of.kind == kind::stages || of.kind == kind::peaks ||
+             of.kind == kind::timings) {
     if (auto wrong = text.empty() ? std::nullopt : read_pairs(of, text, numbers))
       return complaint{of.name, std::move(*wrong)};
   } else if (!text.empty()) {

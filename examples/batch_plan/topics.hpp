@@ -40,10 +40,21 @@ struct batch {
   samples all;
 };
 
+/// An average that was measured: so many supervised tokens in so many samples.
+struct token_average {
+  tokens all;
+  samples count;
+
+  [[nodiscard]] double in(samples some) const {
+    return static_cast<double>(some.value()) * static_cast<double>(all.value()) / static_cast<double>(count.value());
+  }
+};
+
 // Each is in the file of its topic; what has no fields says nothing.
 std::optional<replicas> replicas_of_the_run(report_writer& out);                               // ranks.cpp
 std::optional<plan::memory_line> memory_of_a_microbatch(report_writer& out, replicas across);  // memory.cpp
 std::optional<plan::microbatch_time> time_of_a_microbatch(report_writer& out);                 // time.cpp
+std::optional<token_average> measured_average(report_writer& out);                             // lengths.cpp
 std::optional<batch> solve(report_writer& out, setting const& known);                          // solve.cpp
 
 void say_batch(report_writer& out, batch const& of);                          // solve.cpp

@@ -1,57 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <doctest/doctest.h>
-#include <sys/wait.h>
+#include "batch_plan/run.hpp"
 
-#include <array>
+#include <doctest/doctest.h>
+
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
-
-using nlohmann::json;
-
-namespace {
-
-struct answer {
-  int exit_code = -1;
-  std::string text;
-
-  [[nodiscard]] json read() const { return json::parse(text); }
-};
-
-/// What the program prints, to standard error too if need be, and how it ends.
-answer run(std::string const& options, char const* errors = "2>/dev/null") {
-  char const* const program = std::getenv("BATCH_PLAN");
-  REQUIRE_MESSAGE(program != nullptr, "BATCH_PLAN names the program");
-  std::string const command = "'" + std::string(program) + "' " + options + " " + errors;
-  std::FILE* const pipe = popen(command.c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  answer result;
-  std::array<char, 4096> part{};
-  while (std::size_t const got = std::fread(part.data(), 1, part.size(), pipe)) result.text.append(part.data(), got);
-  int const status = pclose(pipe);
-  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return result;
-}
-
-json read(std::string const& options) {
-  answer const got = run(options + " --json");
-  CAPTURE(options);
-  CAPTURE(got.text);
-  CHECK(got.exit_code == 0);
-  return got.read();
-}
-
-std::string option(char const* name, std::int64_t value) {
-  return " --" + std::string(name) + " " + std::to_string(value);
-}
-
-}  // namespace
 
 TEST_CASE("batch_plan: the worked examples") {
   json const large = read("--micro 8 --replicas 64 --accumulate 4 --length 4096");
@@ -186,7 +144,8 @@ TEST_CASE("batch_plan: advice") {
   CHECK(all["nominal_batch"]["weight_decay_factor"] == 0.96);
   CHECK(all["elastic"]["group"] == 43);
   CHECK(all["elastic"]["samples_per_update"] == 1032);
-  CHECK(all["ramp"][2] == json::parse(R"({"updates": 31, "group": 16})"));  // 1 + 15.5, half to even
+  CHECK(all["ramp"][2] ==
+        json::parse(R"({"updates": 31, "group": 16, "samples_per_update": 512})"));  // 1 + 15.5, half to even
 }
 
 TEST_CASE("batch_plan: what cannot be read is named, with exit code 2") {

@@ -57,7 +57,8 @@ const besides = ({ complaints }) => {
 };
 const choosable = all.map((input) => ({ ...input }));
 const words = { summation: ["widened", "compensated", "order_independent"], division: ["late", "early", "running"],
-  shard: ["nothing", "optimizer_state", "gradients", "parameters"] };
+  shard: ["nothing", "optimizer_state", "gradients", "parameters"], "ramp-of": ["group", "batch"],
+  "ramp-by": ["updates", "samples", "tokens"] };
 for (const input of choosable)
   for (const [name, choices] of Object.entries(words)) if (name in input && !choices.includes(input[name])) delete input[name];
 const expected = (await answeredAll(program, choosable)).map((answer) => ({ ...answer, complaints: besides(answer) }));

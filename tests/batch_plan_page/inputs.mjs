@@ -16,6 +16,7 @@ function dice(seed) {
   return { below, one: (...of) => of[below(of.length)], perhaps: (percent) => below(100) < percent };
 }
 
+const targets = ["target", "target-positions", "target-tokens"];
 const count = (roll, most = 64) => String(1 + roll.below(most));
 const even = (roll, most) => String(2 ** roll.below(most));
 const unreadable = ["0", "-3", "1.5x", "two", "9223372036854775808", "7.25", "8 GiB", "1e3", "<b>4</b>", "4:", "3,5"];
@@ -26,7 +27,10 @@ const texts = {
   accumulate: (roll) => roll.one(even(roll, 6), count(roll)),
   replicas: (roll) => roll.one(even(roll, 7), count(roll)),
   target: (roll) => roll.one(even(roll, 14), count(roll, 5000), "1M", "7560", "3000000000000"),
+  "target-positions": (roll) => roll.one(`${even(roll, 8)}0485760`, "8M", count(roll, 100000)),
+  "target-tokens": (roll) => roll.one("500k", "1M", count(roll, 100000)),
   length: (roll) => roll.one("512", "2048", "4096", "131072"),
+  "tokens-per-sample": (roll) => roll.one("781.25", "500", "0.4k", "1333.3333333"),
   world: (roll) => roll.one(even(roll, 10), count(roll, 200)),
   tensor: (roll) => even(roll, 4),
   pipeline: (roll) => even(roll, 3),
@@ -61,14 +65,37 @@ const texts = {
   "new-replicas": (roll) => count(roll, 100),
   band: (roll) => roll.one("0", "5", "12.5"),
   ramp: (roll) => count(roll, 2000),
+  "ramp-of": (roll) => roll.one("group", "batch"),
+  "ramp-by": (roll) => roll.one("updates", "samples", "tokens", "epochs"),
+  "ramp-from": (roll) => count(roll, 8),
+  "ramp-to": (roll) => even(roll, 12),
+  "ramp-stages": (roll) => `0:1,${count(roll, 1000)}:${even(roll, 6)}${roll.one("", ",1M:64", ",500:256")}`,
 };
+
+// One target of the three, which many a microbatch meets.
+function agreeOnTarget(input, roll) {
+  const name = roll.one("target", "target-positions", "target-tokens");
+  const given = targets.some((each) => input[each]);
+  for (const each of targets) if (each !== name) delete input[each];
+  if (!given) return;
+  const [known, solved] = roll.one(["micro", "accumulate"], ["accumulate", "micro"]);
+  input[known] = even(roll, 4);
+  delete input[solved];
+  if (input.memory && roll.perhaps(50)) delete input[known];  // the largest microbatch that fits
+  if (name === "target") input.target = even(roll, 4) + "0080";
+  if (name === "target-positions") Object.assign(input, { [name]: String(2 ** (17 + roll.below(6))), length: "512" });
+  if (name === "target-tokens") Object.assign(input, { [name]: roll.one("1M", "2M"), "tokens-per-sample": "781.25" });
+}
 
 // Takes out what most often contradicts the rest.
 function agree(input, roll) {
   delete input[roll.one("target", "micro", "accumulate")];
   if (!input.target && !input.micro) input.micro = "8";
   if (!input.micro && !input.accumulate) input.micro = "4";
-  if (input.target) input.target = even(roll, 4) + "0080";
+  agreeOnTarget(input, roll);
+  if (input.ramp) delete input["ramp-stages"];
+  else for (const name of ["ramp-from", "ramp-to"]) delete input[name];
+  if (input["ramp-of"] === "batch" && input["ramp-stages"]) input["ramp-stages"] = "0:128,10k:4096";
   if (!input.peaks && !input.parameters) delete input.memory;
   if (input.parameters && !input["gradient-bytes"]) delete input.terms;
   if (input.division) delete input.terms;
@@ -144,6 +171,7 @@ export function compare(all, expected, found) {
   });
   const planned = expected.filter(({ sections }) => sections.batch).length;
   const sections = new Set(expected.flatMap(({ sections }) => Object.keys(sections)));
+  const met = targets.filter((name) => expected.some(({ sections }, i) => name in all[i] && sections.batch));
   console.log(`${all.length} inputs, ${planned} with a plan, ${sections.size} sections: ${wrong} answers differ`);
-  return wrong === 0 && planned > all.length / 4 && planned < (7 * all.length) / 8 && sections.size === 15;
+  return wrong === 0 && met.length === targets.length && planned > all.length / 4 && planned < (7 * all.length) / 8 && sections.size === 15;
 }

@@ -10,7 +10,7 @@ const tabs = {
   Run: { sections: ["run"], needs: "in-pass" },
   Lengths: { sections: ["lengths"], needs: "lengths" },
   Advice: { sections: ["learning_rate", "nominal_batch", "elastic", "ramp"],
-            needs: "base-batch, nominal, new-replicas or ramp" },
+            needs: "base-batch, nominal, new-replicas, ramp or ramp-stages" },
 };
 
 const bars = {
