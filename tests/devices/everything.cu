@@ -104,8 +104,8 @@ void replicas(exec const& instance, mixed const& m) {
   update_all(instance, plain, m);
   accrue::accumulator ordered(instance, all, accrue::per_token{}, accrue::order_independent{}, here, accrue::sgd{});
   update_all(instance, ordered, m);
-  accrue::accumulator rejecting(instance, all, accrue::per_token{}, accrue::compensated{}, accrue::reject_microbatch{}, here,
-                                accrue::sgd{});
+  accrue::accumulator rejecting(instance, all, accrue::per_token{}, accrue::compensated{}, accrue::reject_microbatch{},
+                                here, accrue::sgd{});
   update_all(instance, rejecting, m);
   accrue::drift_watch watch(1);
   watch(plain);
@@ -137,7 +137,8 @@ void every_rule(exec const& instance, mixed const& m) {
   accrue::accumulator plain(
       accrue::parameters(m.b), accrue::per_microbatch{}, accrue::clip_by_global_norm{},
       accrue::scheduled(accrue::sgd{}, accrue::schedule::of_attempted(accrue::schedule::sequence(
-                                           accrue::schedule::warm_up(accrue::updates{9}),
+                                           accrue::schedule::sequence(accrue::schedule::warm_up(accrue::updates{9}),
+                                                                      accrue::schedule::constant(accrue::updates{9})),
                                            accrue::schedule::linear(accrue::updates{9}, 1.0, 0.5),
                                            accrue::schedule::cosine(accrue::updates{9}),
                                            accrue::schedule::constant(accrue::updates{9}, 0.5),

@@ -74,9 +74,8 @@ class sequence<First, Next, Rest...> {
   }
   [[nodiscard]] double operator()(count_type done) const { return factor(done.value()); }
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t length() const requires ending_schedule<sequence<Next, Rest...>> {
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     std::int64_t const first = first_.length(), rest = rest_.length();
-    return rest > most - first ? most : first + rest;
+    return rest > longest - first ? longest : first + rest;
   }
   void validate() const {
     accrue::validate(first_);
@@ -95,6 +94,9 @@ class sequence<First, Next, Rest...> {
   friend bool operator==(sequence const&, sequence const&) = default;
 
  private:
+  // A member, because nvcc calls no `max()` in a device function.
+  static constexpr std::int64_t longest = std::numeric_limits<std::int64_t>::max();
+
   First first_;
   sequence<Next, Rest...> rest_;
 };
