@@ -153,7 +153,7 @@ TEST_CASE("batch_plan: what cannot be read is named, with exit code 2") {
     char const* options;
     char const* says;
   };
-  for (auto const& [options, says] : {
+  for (auto const& each : {
            wrong{"--micro x", "--micro: 'x' is no number"},
            wrong{"--micro -8", "--micro"},
            wrong{"--micro 0", "--micro: '0' is nothing"},
@@ -171,11 +171,11 @@ TEST_CASE("batch_plan: what cannot be read is named, with exit code 2") {
            wrong{"--mikro 8", "--mikro"},
            wrong{"--micro 8 9", "9"},
        }) {
-    answer const got = run(options, "2>&1 >/dev/null");
-    CAPTURE(options);
+    answer const got = run(each.options, "2>&1 >/dev/null");
+    CAPTURE(each.options);
     CAPTURE(got.text);
     CHECK(got.exit_code == 2);
-    CHECK(got.text.find(says) != std::string::npos);
+    CHECK(got.text.find(each.says) != std::string::npos);
   }
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("batch_plan: what gives no plan names the option, with exit code 1") {
     char const* options;
     char const* option;
   };
-  for (auto const& [options, name] : {
+  for (auto const& each : {
            wrong{"", "--micro"},
            wrong{"--target 64", "--micro"},
            wrong{"--target 64 --micro 2 --accumulate 2 --replicas 2", "--target"},
@@ -209,12 +209,12 @@ TEST_CASE("batch_plan: what gives no plan names the option, with exit code 1") {
            wrong{"--micro 2 --lengths 8:1 --length 7", "--length"},
            wrong{"--micro 8 --accumulate 32 --new-replicas 3", "--new-replicas"},
        }) {
-    answer const got = run(std::string(options) + " --json");
-    CAPTURE(options);
+    answer const got = run(std::string(each.options) + " --json");
+    CAPTURE(each.options);
     CAPTURE(got.text);
     CHECK(got.exit_code == 1);
     REQUIRE(got.read().contains("errors"));
-    CHECK(got.read()["errors"][0]["option"] == name);
+    CHECK(got.read()["errors"][0]["option"] == each.option);
   }
 }
 

@@ -73,7 +73,7 @@ TEST_CASE("batch_plan: what is wrong with a ramp names the option and the number
     char const* option;
     char const* says;
   };
-  for (auto const& [options, name, says] : {
+  for (auto const& each : {
            wrong{"--ramp-stages 0:256,1M:500 --ramp-of batch", "--ramp-stages",
                  "stage 2, 1000000:500: no whole number of microbatches gives 500 samples an update; 15 give 480; "
                  "16 give 512"},
@@ -90,14 +90,14 @@ TEST_CASE("batch_plan: what is wrong with a ramp names the option and the number
            wrong{"--ramp-stages 0:1 --ramp-to 2", "--ramp-to", "give its length as ramp"},
            wrong{"--ramp-stages 0:1 --ramp 2", "--ramp-stages", "leave out this or ramp"},
        }) {
-    answer const got = run(plan + options + " --json");
-    CAPTURE(options);
+    answer const got = run(plan + each.options + " --json");
+    CAPTURE(each.options);
     CAPTURE(got.text);
     CHECK(got.exit_code == 1);
     REQUIRE(got.read().contains("errors"));
     CHECK(got.read()["errors"].size() == 1);
-    CHECK(got.read()["errors"][0]["option"] == name);
-    CHECK(got.read()["errors"][0]["message"].get<std::string>().find(says) != std::string::npos);
+    CHECK(got.read()["errors"][0]["option"] == each.option);
+    CHECK(got.read()["errors"][0]["message"].get<std::string>().find(each.says) != std::string::npos);
   }
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("batch_plan: a ramp that cannot be read ends with exit code 2") {
   std::string many = "0:1";
   for (int s = 1; s <= 64; ++s) many += "," + std::to_string(s) + ":1";
   std::string const too_many = "--ramp-stages " + many;
-  for (auto const& [options, says] : {
+  for (auto const& each : {
            wrong{"--ramp 0", "--ramp: '0' is nothing"},
            wrong{"--ramp-stages 0:1,x:2", "--ramp-stages: 'x' is no number"},
            wrong{"--ramp-stages 0:1,2", "--ramp-stages: '2' is no pair; give them as 0:1,1000:2,3000:4"},
@@ -117,10 +117,10 @@ TEST_CASE("batch_plan: a ramp that cannot be read ends with exit code 2") {
            wrong{"--ramp-of rate", "--ramp-of: 'rate' is none of: group batch"},
            wrong{too_many.c_str(), "--ramp-stages: more than 64 ramp-stages; put neighbours together"},
        }) {
-    answer const got = run(plan + options, "2>&1 >/dev/null");
-    CAPTURE(options);
+    answer const got = run(plan + each.options, "2>&1 >/dev/null");
+    CAPTURE(each.options);
     CAPTURE(got.text);
     CHECK(got.exit_code == 2);
-    CHECK(got.text.find(says) != std::string::npos);
+    CHECK(got.text.find(each.says) != std::string::npos);
   }
 }

@@ -84,7 +84,7 @@ TEST_CASE("batch_plan: what is wrong with a target names its option") {
     char const* options;
     char const* option;
   };
-  for (auto const& [options, name] : {
+  for (auto const& each : {
            wrong{"--target-positions 64 --micro 2", "--length"},
            wrong{"--target-tokens 64 --micro 2", "--tokens-per-sample"},
            wrong{"--target-tokens 64 --micro 2 --lengths 8:0", "--lengths"},
@@ -96,12 +96,12 @@ TEST_CASE("batch_plan: what is wrong with a target names its option") {
            wrong{"--target-positions 9223372036854775807 --length 9223372036854775807 --micro 2", "--target-positions"},
            wrong{"--target-tokens 9223372036854775807 --tokens-per-sample 1.5 --micro 2", "--target-tokens"},
        }) {
-    answer const got = run(std::string(options) + " --json");
-    CAPTURE(options);
+    answer const got = run(std::string(each.options) + " --json");
+    CAPTURE(each.options);
     CAPTURE(got.text);
     CHECK(got.exit_code == 1);
     REQUIRE(got.read().contains("errors"));
-    CHECK(got.read()["errors"][0]["option"] == name);
+    CHECK(got.read()["errors"][0]["option"] == each.option);
   }
   answer const unreadable = run("--micro 2 --tokens-per-sample 0.0000001", "2>&1 >/dev/null");
   CHECK(unreadable.exit_code == 2);
