@@ -7,6 +7,7 @@
 #include <accrue/passes/device_table.hpp>
 #include <accrue/passes/lending.hpp>
 #include <accrue/passes/recognition.hpp>
+#include <accrue/passes/sum_places.hpp>
 #include <accrue/passes/touch_table.hpp>
 #include <accrue/passes/view_directory.hpp>
 
@@ -20,14 +21,6 @@
 
 namespace accrue {
 
-/// Which views of a launch are touched for the first time in their group, and so overwritten instead of added to.
-enum class first_touch : std::int32_t {
-  none,
-  all,
-  some,  ///< those whose flag is 0
-  told,  ///< those whose flag is 2, as a gate on the device has set it
-};
-
 /// For every view of the model, by its number: where its sum lies, what the open group has touched, and where the
 /// gradients lie of up to `Sets` contributions that wait for one pass.
 template <class Exec, int Sets>
@@ -38,11 +31,9 @@ class gradient_tables {
   gradient_tables() = default;
   /// Where sets are lent, gradients may lie in the buffer itself as well.
   gradient_tables(Exec const& exec, std::vector<strided> sums, lending lent)
-      : views_(sums.size()), lent_(std::move(lent)), touched_(exec, sums.size()) {
+      : views_(sums.size()), lent_(std::move(lent)), touched_(exec, sums.size()), sums_(exec, std::move(sums)) {
     for (auto& slots : known_)
       for (known& each : slots) each.gradients = {exec, "accrue::passes::gradients", std::vector<strided>(views_)};
-    sums_ = {exec, "accrue::passes::sums", sums, table_versions};
-    own_sums_ = std::move(sums);
   }
 
   [[nodiscard]] touch_table<Exec>& touched() { return touched_; }
@@ -102,7 +93,7 @@ class gradient_tables {
         gradient = {};
       }
       mine.given += gradient.scalar >= 0 ? 1 : 0;
-      if (int const from = lent_.set_of(gradient.data, own_sums_[at].data, at); from >= 0) mine.lent |= 1U << from;
+      if (int const from = lent_.set_of(gradient.data, sums_.own(at).data, at); from >= 0) mine.lent |= 1U << from;
       mine.gradients.set(at, gradient);
     }
     return mine.given > 0;
@@ -128,33 +119,29 @@ class gradient_tables {
     for (std::size_t v = 0; v < views_; ++v) {
       strided const& gradient = directory.gradient(v);
       if (gradient.scalar < 0) continue;
-      sums_.set(directory[v].number, run_of(gradient.data, gradient.size, gradient.scalar));
+      sums_.adopt(directory[v].number, gradient);
       touched_.touch(directory[v].number, weight);
     }
-    has_adopted_ = true;
     memory_.forget_look();
   }
   /// Before a group begins: the sums are in memory of our own again.
   void reclaim() {
-    if (has_adopted_ && !touched_.any()) come_home();
+    if (!sums_.at_home() && !touched_.any()) come_home();
   }
   /// The sums are in memory of our own, where they were brought to.
-  void come_home() {
-    for (std::size_t at = 0; at < views_; ++at) sums_.set(at, own_sums_[at]);
-    has_adopted_ = false;
-  }
+  void come_home() { sums_.come_home(); }
   /// Of each view, by its number: whether it is touched, or will be by the first `count` that are held.
   [[nodiscard]] bool will_be_touched(std::size_t at, int count) const {
     return touched_.is_touched(at) || is_given(at, count);
   }
   /// Whether all sums are in memory of our own and wait for nothing, once those that are held are added.
   [[nodiscard]] bool will_be_at_home(int count) const {
-    bool all = !has_adopted_ && !touched_.waits();
+    bool all = sums_.at_home() && !touched_.waits();
     for (std::size_t at = 0; at < views_; ++at) all = all && will_be_touched(at, count);
     return all;
   }
   /// Whether all sums are there, and wait for nothing.
-  [[nodiscard]] bool at_home() const { return !has_adopted_ && touched_.settled(); }
+  [[nodiscard]] bool at_home() const { return sums_.at_home() && touched_.settled(); }
 
   /// Whether the contribution that was checked last was held under its number before.
   [[nodiscard]] bool recognised() const { return memory_.found() == finding::held_before; }
@@ -263,9 +250,7 @@ class gradient_tables {
   lending lent_;
   bool may_stay_ = false;  ///< gradients of the contribution that was checked last, in the buffer
   touch_table<Exec> touched_;
-  device_table<strided, Exec> sums_;
-  std::vector<strided> own_sums_;  ///< where no gradient was adopted
-  bool has_adopted_ = false;
+  sum_places<Exec> sums_;
   std::array<std::array<known, remembered>, sets> known_;  ///< under each number that a contribution can be held
   std::array<std::size_t, sets> held_{};                   ///< which of them is held under each number
   recognition<Sets> memory_;

@@ -10,6 +10,14 @@
 
 namespace accrue {
 
+/// Which views of a launch are touched for the first time in their group, and so overwritten instead of added to.
+enum class first_touch : std::int32_t {
+  none,
+  all,
+  some,  ///< those whose flag is 0
+  told,  ///< those whose flag is 2, as a gate on the device has set it
+};
+
 /// For each view of the model, by its number: whether the open group has touched it, and what its raw sum is still to
 /// be multiplied by, 1 but for a gradient that was written into the buffer and waits for its weight, and under a
 /// division that multiplies the sums of an open group.
