@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The doctor finds nothing wrong with the backward passes of the examples, which are those of the programs themselves.
-// Images and verses are in example_models.cpp, and examples/doctor examines itself. The others hand over constants:
-// there is no backward pass to look at in hello, two_replicas, last_group_five_ways, own_policy and weighted_tokens.
+// Elsewhere: images and verses are in example_models.cpp, eigen_regression in eigen_example.cpp, mpi_images trains what
+// images does, examples/doctor examines itself.
+// Nothing to look at: hello, two_replicas, last_group_five_ways, own_policy, clipping_placements, weighted_tokens,
+// guide, snippets, and accelerate, deepspeed and optax of coming_from hand over numbers that no examples are behind,
+// and batch_plan has no gradient.
 #include <accrue/accrue.hpp>
 #include <accrue/doctor/examine_loop.hpp>
 #include <accrue/doctor/memory_watch.hpp>
@@ -45,17 +48,29 @@
 #include "../../examples/support/random.hpp"
 
 // Each program in a namespace of its own: what it includes stands above.
+namespace of_by_hand {
+#include "../../examples/coming_from/by_hand.cpp"
+}
 namespace of_inversion {
 #include "../../examples/inversion/inversion.cpp"
 }
 namespace of_loop {
 #include "../../examples/loop/loop.cpp"
 }
+namespace of_megatron {
+#include "../../examples/coming_from/megatron.cpp"
+}
 namespace of_mixed_precision {
 #include "../../examples/mixed_precision/mixed_precision.cpp"
 }
+namespace of_mpi_start {
+#include "../../examples/mpi_start/backward.hpp"
+}
 namespace of_out_of_memory {
 #include "../../examples/out_of_memory/out_of_memory.cpp"
+}
+namespace of_pytorch {
+#include "../../examples/coming_from/pytorch.cpp"
 }
 namespace of_restart {
 #include "../../examples/restart/restart.cpp"
@@ -136,6 +151,24 @@ doctor::report examined(Parameters const& parameters, std::size_t size, std::int
   };
   return doctor::examine_loop(accrue::parameters(parameters), microbatch, loop, accrue::samples{count},
                               {.mean = unit, .microbatches = 4});
+}
+
+/// What the doctor says of a backward pass alone, `run(first, last, gradient)`, which says nothing of its loss.
+template <class T, class Run>
+doctor::report examined_alone(Kokkos::View<T*> const& theta, int count, Run const& run) {
+  Kokkos::View<T*> const gradient("gradient", theta.size());
+  auto const microbatch = [&](chosen const& list) {
+    summed all;
+    for_each_run(list, [&](int first, int last) {
+      run(first, last, gradient);
+      all.add(last - first, gradient);
+    });
+    support::value_list<Kokkos::View<T*>> mean;
+    for (double const each : all.gradient)
+      mean.push_back(static_cast<typename decltype(mean)::value_type>(each / static_cast<double>(list.size())));
+    return doctor::microbatch(accrue::mean_gradient{support::make_view<T>(mean)}, accrue::samples{list.size()});
+  };
+  return doctor::examine(accrue::parameters(theta), microbatch, accrue::samples{count});
 }
 
 double number_in(Kokkos::View<double> const& one) { return values(one)[0]; }
@@ -300,4 +333,62 @@ TEST_CASE("the example inversion is healthy: its adjoint, shot by shot") {
                                         });
   CAPTURE(found);
   CHECK(found.healthy());
+}
+
+TEST_CASE_TEMPLATE("the example mpi_start is healthy, in either precision", T, float, accrue::float16) {
+  using namespace of_mpi_start::examples;
+  Kokkos::View<T*> const weights = support::make_view<T>({0.5f, -1.0f, 0.25f});
+  scalar const scale("scale"), loss("loss");
+  Kokkos::deep_copy(scale, 1.0f);
+  doctor::report const found = examined_alone(weights, 30, [&](int first, int last, auto const& gradient) {
+    backward(weights, first, last, scale, gradient, loss);
+  });
+  CAPTURE(found);
+  CHECK(found.healthy());
+}
+
+TEST_CASE("the loops that come from PyTorch and from hand are healthy, and with a gap at the end of the data not") {
+  auto const of_hand = [](int gap) {
+    using namespace of_by_hand;
+    vector const theta = support::make_view<double>({0.5, -1.0, 0.25});
+    return examined_alone(theta, samples, [&](int first, int last, vector const& gradient) {
+      backward(theta, first, last == samples ? last - gap : last, gradient);
+    });
+  };
+  CAPTURE(of_hand(0));
+  CHECK(of_hand(0).healthy());
+  CHECK_FALSE(of_hand(1).healthy());
+
+  namespace torch = of_pytorch;
+  torch::vector const theta = support::make_view<double>({0.5});
+  doctor::report const found = examined_alone(theta, 10, [&](int first, int last, torch::vector const& gradient) {
+    torch::backward(theta, first, last, gradient);
+  });
+  CAPTURE(found);
+  CHECK(found.healthy());
+}
+
+TEST_CASE("the loop that comes from Megatron is healthy, and with its sums called means it is not") {
+  using namespace of_megatron;
+  vector const theta = support::make_view<float>({0.5f}), gradient("gradient", 1);
+  auto const found = [&](bool calls_it_mean) {
+    return doctor::examine(accrue::parameters(theta),
+                           [&](chosen const& list) {
+                             summed all;
+                             for (std::int64_t const m : list) {
+                               auto const& each = data[m % 4];
+                               backward(theta, each, gradient);
+                               all.add(1.0, gradient);
+                               all.tokens += each.tokens;
+                             }
+                             auto const sum = support::make_view<float>({static_cast<float>(all.gradient[0])});
+                             return calls_it_mean
+                                        ? doctor::microbatch(accrue::mean_gradient{sum}, accrue::tokens{all.tokens})
+                                        : doctor::microbatch(accrue::sum_gradient{sum}, accrue::tokens{all.tokens});
+                           },
+                           accrue::samples{12}, {.mean = mean_over::tokens});
+  };
+  CAPTURE(found(false));
+  CHECK(found(false).healthy());
+  CHECK(found(true).diagnoses() == std::vector{diagnosis::sum_called_mean});
 }
