@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Small batches that add up to a large one, on images: first the proof, then a training run.
 #include <accrue/accrue.hpp>
+#include <accrue/doctor/memory_watch.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <exception>
@@ -14,7 +15,6 @@
 #include "../support/drawing.hpp"
 #include "../support/format.hpp"
 #include "../support/gradient_check.hpp"
-#include "../support/memory_use.hpp"
 #include "equality.hpp"
 #include "image_set.hpp"
 #include "memory.hpp"
@@ -82,8 +82,9 @@ int main(int argc, char* argv[]) {
     }
     Kokkos::ScopeGuard const kokkos(argc, argv);
     if (given.has("--memory")) return examples::memory_is_as_planned(load(given)) ? 0 : 1;
-    examples::view_memory::watch();
+    accrue::memory_watch memory;
     examples::training_plan plan;
+    plan.memory = &memory;
     if (given.has("--quick")) plan.epochs = 2;
     auto const data = load(given);
     auto const folder = given.value("--draw");

@@ -3,6 +3,7 @@
 #define ACCRUE_EXAMPLES_IMAGES_TRAINING_HPP
 
 #include <accrue/accrue.hpp>
+#include <accrue/doctor/memory_watch.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -26,7 +27,8 @@ struct training_plan {
   int epochs = 5;
   double learning_rate = 2e-3;
   double max_norm = 1.0;
-  std::ostream* numbers = nullptr;  // takes a line for each group, if there is one
+  std::ostream* numbers = nullptr;         // takes a line for each group, if there is one
+  accrue::memory_watch* memory = nullptr;  // watches groups, if there is one
 };
 
 /// Averages the losses that an accumulator records for its groups.
@@ -71,6 +73,7 @@ inline double train(execution const& exec, network const& parameters, image_data
   if (plan.numbers != nullptr) group.observe(accrue::csv_writer(*plan.numbers));
   accrue::run_history history;
   group.observe(std::ref(history));
+  if (plan.memory != nullptr) plan.memory->groups_of(group);
 
   generator random(3);
   double held_out_accuracy = 0;
@@ -102,7 +105,8 @@ inline double train(execution const& exec, network const& parameters, image_data
                                          {.microbatch = accrue::samples{plan.microbatch_size},
                                           .group = accrue::microbatches{plan.microbatches_per_group},
                                           .replicas = 1,
-                                          .samples = accrue::samples{std::int64_t{plan.epochs} * images}}));
+                                          .samples = accrue::samples{std::int64_t{plan.epochs} * images}},
+                                         plan.memory));
   std::cout << '\n';
   return held_out_accuracy;
 }

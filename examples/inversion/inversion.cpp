@@ -2,6 +2,7 @@
 // What is under the ground, from waves that were recorded at the surface: full-waveform inversion, one shot a
 // microbatch, because the wavefields of all shots do not fit into memory together.
 #include <accrue/accrue.hpp>
+#include <accrue/doctor/memory_watch.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -148,7 +149,7 @@ void write_grounds(std::ostream& out, grid const& g, field const& truth, field c
 }
 
 /// Returns whether everything that is claimed holds.
-bool run(inversion_plan plan, std::optional<std::string> const& folder) {
+bool run(inversion_plan plan, accrue::memory_watch const& watch, std::optional<std::string> const& folder) {
   execution const exec;
   grid const& g = plan.g;
   auto const megabytes = [](std::int64_t bytes) { return fixed(static_cast<double>(bytes) / 1e6, 0) + " MB"; };
@@ -179,7 +180,7 @@ bool run(inversion_plan plan, std::optional<std::string> const& folder) {
     draw("support/loss.gp", *folder);
   }
   double const before = distance(g, start, truth), after = distance(g, velocity, truth);
-  double const held = static_cast<double>(view_memory::peak_bytes()) / 1e6;
+  double const held = static_cast<double>(peak_bytes(watch)) / 1e6;
   std::cout << "Model error: " << fixed(1000 * after, 0) << " m/s, " << fixed(100 * after / before, 0)
             << " % of that of the start. Most memory of all views: " << fixed(held, 0) << " MB\n";
   return slope_error < 5e-3 && after <= before / 2 && 1e6 * held <= static_cast<double>(plan.budget);
@@ -195,10 +196,10 @@ int main(int argc, char* argv[]) {
       return 0;
     }
     Kokkos::ScopeGuard const kokkos(argc, argv);
-    view_memory::watch();
+    accrue::memory_watch const watch;
     inversion_plan plan = given.has("--quick") ? quick_plan() : inversion_plan{};
     plan.budget = static_cast<std::int64_t>(1e6 * given.number("--budget", static_cast<double>(plan.budget) / 1e6));
-    return run(plan, given.value("--draw")) ? 0 : 1;
+    return run(plan, watch, given.value("--draw")) ? 0 : 1;
   } catch (std::invalid_argument const& problem) {
     std::cerr << "inversion: " << problem.what() << "\n\n" << usage;
     return 2;

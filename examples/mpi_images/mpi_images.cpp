@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The images example on several processes: the same effective batch, however many share it.
 #include <accrue/accrue.hpp>
+#include <accrue/doctor/memory_watch.hpp>
 #include <accrue/reduce/mpi_replicas.hpp>
 #include <accrue/replicas.hpp>
 
@@ -38,7 +39,7 @@ constexpr int microbatches_per_update = 4;  // over all replicas: A * D
 /// called with the run sheet at the end.
 template <class Replicas, class Summation, class Said>
 std::vector<float> train(image_set const& images, int count, int microbatch_size, Replicas const& replicas, int member,
-                         int members, Summation const& summation, Said const& said) {
+                         int members, Summation const& summation, accrue::memory_watch& memory, Said const& said) {
   execution const exec;
   network_shape const shape{images.pixels_each(), 64, images.classes};
   network const parameters(shape), gradient(shape);
@@ -55,6 +56,7 @@ std::vector<float> train(image_set const& images, int count, int microbatch_size
                             accrue::momentum{.learning_rate = 0.05});
   accrue::run_history history;
   group.observe(std::ref(history));
+  memory.groups_of(group);
   for (int first = member * microbatch_size; first < count; first += members * microbatch_size) {
     int const last = std::min(first + microbatch_size, count);
     auto const batch = Kokkos::subview(order, Kokkos::pair<int, int>(first, last));
@@ -69,7 +71,8 @@ std::vector<float> train(image_set const& images, int count, int microbatch_size
                     {.microbatch = accrue::samples{microbatch_size},
                      .group = accrue::microbatches{microbatches_per_update / members},
                      .replicas = members,
-                     .samples = accrue::samples{count}}));
+                     .samples = accrue::samples{count}},
+                    &memory));
 
   std::vector<float> all;
   std::apply(
@@ -91,7 +94,7 @@ double largest_difference(std::vector<float> const& a, std::vector<float> const&
 }
 
 /// Returns whether everything that is claimed holds.
-bool run(image_set const& images, std::string const& description) {
+bool run(image_set const& images, std::string const& description, accrue::memory_watch& memory) {
   accrue::mpi_replicas<> const replicas;
   int const d = replicas.members(), member = replicas.member();
   if (microbatches_per_update % d != 0) throw std::invalid_argument("the number of processes is 1, 2 or 4");
@@ -100,10 +103,10 @@ bool run(image_set const& images, std::string const& description) {
   if (tells) std::cout << description << ", " << images.size() << " for training, D = " << d << "\n\n";
 
   auto const shared =
-      train(images, images.size(), 64, replicas, member, d, accrue::widened<>{}, [&](auto const& sheet) {
+      train(images, images.size(), 64, replicas, member, d, accrue::widened<>{}, memory, [&](auto const& sheet) {
         if (tells) write_markdown(std::cout, sheet);
       });
-  auto const alone = train(images, images.size(), 64, accrue::one_replica{}, 0, 1, accrue::widened<>{}, silent);
+  auto const alone = train(images, images.size(), 64, accrue::one_replica{}, 0, 1, accrue::widened<>{}, memory, silent);
   double const difference = largest_difference(shared, alone);
   if (tells)
     std::cout << "\nAfter one pass parameters differ from those of one process by at most " << scientific(difference, 1)
@@ -111,8 +114,9 @@ bool run(image_set const& images, std::string const& description) {
 
   // Microbatches of one image and sums that do not depend on the order: not a bit differs.
   int const few = std::min(512, images.size());
-  auto const exactly = train(images, few, 1, replicas, member, d, accrue::order_independent{}, silent);
-  auto const exactly_alone = train(images, few, 1, accrue::one_replica{}, 0, 1, accrue::order_independent{}, silent);
+  auto const exactly = train(images, few, 1, replicas, member, d, accrue::order_independent{}, memory, silent);
+  auto const exactly_alone =
+      train(images, few, 1, accrue::one_replica{}, 0, 1, accrue::order_independent{}, memory, silent);
   bool const same_bits = exactly == exactly_alone;
   if (tells)
     std::cout << "With order_independent " << (same_bits ? "they are equal, bit for bit" : "they DIFFER") << '\n';
@@ -131,11 +135,11 @@ int main(int argc, char* argv[]) {
       status = 0;
     } else {
       Kokkos::ScopeGuard const kokkos(argc, argv);
-      examples::view_memory::watch();
+      accrue::memory_watch memory;
       auto const folder = given.value("--data");
       image_data const data =
           folder ? read_image_folder(*folder, std::numeric_limits<int>::max()) : synthetic_image_data();
-      status = run(data.training, data.description) ? 0 : 1;
+      status = run(data.training, data.description, memory) ? 0 : 1;
     }
   } catch (std::exception const& problem) {
     std::cerr << "mpi_images: " << problem.what() << "\n\n" << usage;

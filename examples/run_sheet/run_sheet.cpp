@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A run with a plan that does not quite come true, and its run sheet: as Markdown, or in the form of the argument.
 #include <accrue/accrue.hpp>
+#include <accrue/doctor/memory_watch.hpp>
 #include <accrue/make_run_sheet.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -11,8 +12,6 @@
 #include <iostream>
 #include <limits>
 #include <string_view>
-
-#include "../support/memory_use.hpp"
 
 namespace {
 
@@ -52,10 +51,9 @@ accrue::run_plan make_plan() {
 }
 
 accrue::run_sheet train() {
-  examples::view_memory::watch();
+  accrue::memory_watch memory;
   vector const line("line", 2), gradient("gradient", 2);
   scalar const loss("loss");
-  accrue::space_memory memory{"Kokkos views", examples::view_memory::bytes()};
 
   accrue::accumulator group(
       accrue::parameters(line), accrue::per_sample{}, accrue::every{group_size}, accrue::keep_last{},
@@ -65,6 +63,7 @@ accrue::run_sheet train() {
                                                    accrue::schedule::cosine(accrue::updates{28}))));
   accrue::run_history history;
   group.observe(std::ref(history));
+  memory.groups_of(group);
 
   for (int pass = 0; pass < passes; ++pass) {
     for (int first = 0; first < points; first += microbatch_size) {
@@ -79,9 +78,7 @@ accrue::run_sheet train() {
   accrue::run_sheet sheet = make_run_sheet(group, history);
   sheet.title = "a line through 90 points, one of them lost";
   sheet.plan = make_plan();
-  memory.peak = examples::view_memory::peak_bytes();
-  memory.current = examples::view_memory::bytes();
-  sheet.memory.push_back(memory);
+  sheet.memory = memory.report();
   return sheet;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "format.hpp"
+#include "memory_use.hpp"
 
 namespace examples {
 
@@ -34,8 +35,7 @@ bool memory_model_holds(accrue::plan::model_sizes sizes, int batch, std::vector<
   for (int const m : microbatches) {
     accrue::memory_watch const watch;
     run(m);
-    peaks.push_back(0);
-    for (accrue::memory_peak const& each : watch.peaks()) peaks.back() += each.peak;
+    peaks.push_back(peak_bytes(watch));
   }
   sizes.other_bytes += sizeof(accrue::device_book);  // the records of the ledger
   auto const measured = [&](std::size_t i) {

@@ -3,6 +3,7 @@
 #define ACCRUE_EXAMPLES_VERSES_TRAINING_HPP
 
 #include <accrue/accrue.hpp>
+#include <accrue/doctor/memory_watch.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -24,7 +25,8 @@ struct training_plan {
   std::size_t training_lines = 8000;
   double learning_rate = 2e-2;
   double max_norm = 1.0;
-  std::ostream* numbers = nullptr;  // takes a line for each group, if there is one
+  std::ostream* numbers = nullptr;         // takes a line for each group, if there is one
+  accrue::memory_watch* memory = nullptr;  // watches groups, if there is one
 };
 
 /// The mean loss of all supervised tokens of some lines.
@@ -56,6 +58,7 @@ accrue::run_sheet train(execution const& exec, word_problem const& problem, line
   if (plan.numbers != nullptr) group.observe(accrue::csv_writer(*plan.numbers));
   accrue::run_history history;
   group.observe(std::ref(history));
+  if (plan.memory != nullptr) plan.memory->groups_of(group);
 
   progress bar(name, static_cast<int>(lines.size()), "lines");
   int done = 0;
@@ -77,7 +80,8 @@ accrue::run_sheet train(execution const& exec, word_problem const& problem, line
                       {.microbatch = accrue::samples{plan.microbatch_size},
                        .group = accrue::microbatches{plan.microbatches_per_group},
                        .replicas = 1,
-                       .samples = accrue::samples{lines.size()}});
+                       .samples = accrue::samples{lines.size()}},
+                      plan.memory);
 }
 
 }  // namespace examples

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lines of very different length: dividing by tokens gives the gradient of the large batch, a mean of means does not.
 #include <accrue/accrue.hpp>
+#include <accrue/doctor/memory_watch.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -15,7 +16,6 @@
 #include "../support/drawing.hpp"
 #include "../support/format.hpp"
 #include "../support/gradient_check.hpp"
-#include "../support/memory_use.hpp"
 #include "../support/run_sheet.hpp"
 #include "corpus.hpp"
 #include "equality.hpp"
@@ -125,8 +125,9 @@ int main(int argc, char* argv[]) {
       examples::corpus const words = load(given);
       return examples::memory_is_as_planned(words, choose_lines(words, 64).proof) ? 0 : 1;
     }
-    examples::view_memory::watch();
+    accrue::memory_watch memory;
     examples::training_plan plan;
+    plan.memory = &memory;
     if (given.has("--quick")) plan.training_lines = 800;
     auto const words = load(given);
     auto const folder = given.value("--draw");

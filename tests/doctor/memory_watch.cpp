@@ -2,6 +2,7 @@
 // Bytes by memory space, group by group.
 #include <accrue/accrue.hpp>
 #include <accrue/doctor/memory_watch.hpp>
+#include <accrue/ledger/write_run_sheet.hpp>
 #include <accrue/reduce/in_process_replicas.hpp>
 
 #include "support/host.hpp"
@@ -269,6 +270,13 @@ TEST_CASE("memory_watch: the record has the peaks of every member") {
   std::ostringstream text;
   text << report;
   CHECK(text.str().ends_with("\nmember 1, Cuda: peak 6 bytes, now 5, 4 before the first group"));
+  accrue::run_sheet sheet;
+  sheet.memory = report;
+  std::ostringstream written;
+  write_csv(written, sheet);
+  CHECK(written.str().find(
+            "member,1\nmemory,spaces.2.space,Cuda\nmemory,spaces.2.baseline,4\nmemory,spaces.2.peak,6\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("memory_watch: a number of suspicious groups of 0 is refused") {

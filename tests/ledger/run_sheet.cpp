@@ -4,6 +4,7 @@
 #include "support/host.hpp"
 
 #include <accrue/accrue.hpp>
+#include <accrue/doctor/memory_watch.hpp>
 #include <accrue/make_run_sheet.hpp>
 #include <accrue/restart.hpp>
 
@@ -184,7 +185,8 @@ TEST_CASE("a run sheet is made of what the accumulator knows, and names all that
 
   accrue::run_sheet sheet = make_run_sheet(group, history);
   sheet.title = "a | \"title\"";
-  sheet.memory.push_back({"Host, \"pinned\"", 1, largest, 3});
+  sheet.memory.spaces.push_back({{"Host, \"pinned\"", 1, 3, largest}, 2, largest});
+  sheet.memory.leaks.push_back({"Host, \"pinned\"", 8, 64, {{"a | cache", 48}, {"another", 16}}});
   sheet.plan = {.microbatch = samples{5},
                 .group = microbatches{2},
                 .replicas = 1,
@@ -228,7 +230,8 @@ TEST_CASE("a run sheet is made of what the accumulator knows, and names all that
   CHECK(has(csv, "left_out,open_tokens,50\n"));
   CHECK(has(csv, "left_out,rejected_microbatches,3\n"));
   CHECK(has(csv, "left_out,not_a_number,1\nleft_out,infinite,1\nleft_out,norm_too_large,1\n"));
-  CHECK(has(csv, "memory,spaces.0.peak,9223372036854775807\n"));
+  CHECK(has(csv, "memory,spaces.0.baseline,1\nmemory,spaces.0.peak,9223372036854775807\nmemory,spaces.0.current,3\n"));
+  CHECK(has(csv, "memory,leaks.0.label,a | cache\nmemory,leaks.0.groups,8\nmemory,leaks.0.bytes,64\n"));
   CHECK(has(csv, "history,points.1.norm,8\nhistory,points.1.clipped_norm,4\nhistory,points.1.loss_scale,2\n"));
   CHECK(has(csv, "history,points.2.outcome,empty\n"));
   CHECK(has(csv, "numbers,changes.0.group,1\nnumbers,changes.0.scale,2\n"));
@@ -238,6 +241,8 @@ TEST_CASE("a run sheet is made of what the accumulator knows, and names all that
   CHECK(has(markdown, "| 1 | applied | 1 | 10 | 100 | 100 | 0.5 | 1 | 1 | 2 |\n"));
   CHECK_FALSE(has(markdown, "| 2 | applied |"));
   CHECK(has(markdown, "\n2 of 5 rows.\n"));
+  CHECK(has(markdown, "| Host, \"pinned\" | 1 | 9223372036854775807 | 3 |\n"));
+  CHECK(has(markdown, "| Host, \"pinned\" | a \\| cache | 8 | 64 |\n"));
   CHECK(has(markdown, "No transport that counts."));
 
   sheet.plan = {};
@@ -249,6 +254,8 @@ TEST_CASE("a run sheet is made of what the accumulator knows, and names all that
   CHECK(json["run"]["title"] == "a | \"title\"");
   CHECK(json["memory"]["spaces"][0]["space"] == "Host, \"pinned\"");
   CHECK(json["memory"]["spaces"][0]["peak"].get<std::int64_t>() == largest);
+  CHECK_FALSE(json["memory"]["spaces"][0].contains("member"));
+  CHECK(json["memory"]["leaks"][0]["bytes"] == 64);
   CHECK(json["batch"]["nominal"].is_null());
   CHECK(json["batch"]["mean"].get<double>() == 23.0 / 3.0);
   CHECK(json["updates"]["applied"] == 3);
@@ -277,6 +284,36 @@ TEST_CASE("a run sheet is made of what the accumulator knows, and names all that
   }
   std::string const lines = csv_of(sheet);
   CHECK(values + 1 == static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')));
+#endif
+}
+
+TEST_CASE("a run sheet takes the report of a memory watch, and says which member had which peak") {
+  accrue::run_sheet sheet;
+  CHECK(has(markdown_of(sheet), "Memory was not watched."));
+  accrue::memory_watch watch;
+  Kokkos::View<double*, Kokkos::HostSpace> const model("model", 100);
+  watch.begin_groups();
+  { Kokkos::View<double*, Kokkos::HostSpace> const workspace("workspace", 50); }
+  sheet.memory = watch.report();
+  CHECK(has(csv_of(sheet),
+            "memory,spaces.0.space,Host\nmemory,spaces.0.baseline,800\nmemory,spaces.0.peak,1200\n"
+            "memory,spaces.0.current,800\n"));
+  CHECK(has(markdown_of(sheet), "| space | bytes before the groups | most | at the end |\n"));
+
+  // Of all, this one among them: the others have other spaces.
+  sheet.memory.members = {{{"Host", 800, 800, 1200}}, {{"Host", 1, 2, 3}, {"Cuda", 4, 5, 6}}};
+  std::string const csv = csv_of(sheet), markdown = markdown_of(sheet);
+  CHECK(has(csv, "memory,spaces.0.member,0\nmemory,spaces.0.space,Host\nmemory,spaces.0.baseline,800\n"));
+  CHECK(has(csv,
+            "memory,spaces.2.member,1\nmemory,spaces.2.space,Cuda\nmemory,spaces.2.baseline,4\n"
+            "memory,spaces.2.peak,6\nmemory,spaces.2.current,5\n"));
+  CHECK_FALSE(has(csv, "memory,spaces.3"));
+  CHECK(has(markdown, "| 0 | Host | 800 | 1200 | 800 |\n| 1 | Host | 1 | 3 | 2 |\n| 1 | Cuda | 4 | 6 | 5 |\n"));
+#if ACCRUE_TEST_HAS_JSON
+  auto const json = nlohmann::json::parse(text_of([&](std::ostream& out) { write_json(out, sheet); }));
+  CHECK(json["memory"]["spaces"].size() == 3);
+  CHECK(json["memory"]["spaces"][2]["member"] == 1);
+  CHECK(json["memory"]["spaces"][2]["peak"] == 6);
 #endif
 }
 

@@ -2,7 +2,7 @@
 #ifndef ACCRUE_DOCTOR_MEMORY_BOOK_HPP
 #define ACCRUE_DOCTOR_MEMORY_BOOK_HPP
 
-#include <accrue/doctor/memory_report.hpp>
+#include <accrue/core/memory_report.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -3,6 +3,7 @@
 #define ACCRUE_LEDGER_RUN_SHEET_HPP
 
 #include <accrue/core/communication.hpp>
+#include <accrue/core/memory_report.hpp>
 #include <accrue/core/units.hpp>
 #include <accrue/ledger/ledger.hpp>
 #include <accrue/ledger/run_history.hpp>
@@ -31,14 +32,6 @@ struct run_plan {
   }
 };
 
-/// The memory of one space, in bytes, as far as it is known.
-struct space_memory {
-  std::string space;
-  std::optional<std::int64_t> baseline = {};  ///< before the run
-  std::optional<std::int64_t> peak = {};
-  std::optional<std::int64_t> current = {};
-};
-
 /// A number of a run sheet, or nothing where it is not known.
 using sheet_number = std::variant<std::monostate, std::int64_t, double>;
 
@@ -57,7 +50,7 @@ struct plan_difference {
 struct run_sheet {
   std::string title;
   run_plan plan;
-  std::vector<space_memory> memory;
+  memory_report memory;
   std::optional<communication> spent;    ///< where the replicas' transport counts
   std::optional<std::int64_t> replicas;  ///< D; in one process only the user knows
 

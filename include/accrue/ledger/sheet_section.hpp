@@ -166,13 +166,36 @@ template <class T>
 }
 
 [[nodiscard]] inline sheet_section memory_section(run_sheet const& s) {
-  sheet_table spaces{"spaces",
-                     "Memory was not watched.",
-                     {{"space", "space"}, {"baseline", "bytes before"}, {"peak", "most"}, {"current", "at the end"}},
-                     {}};
-  for (space_memory const& each : s.memory)
-    spaces.rows.push_back({each.space, known(each.baseline), known(each.peak), known(each.current)});
-  return {"memory", "Memory", {}, {std::move(spaces)}};
+  sheet_table spaces{
+      "spaces",
+      "Memory was not watched.",
+      {{"space", "space"}, {"baseline", "bytes before the groups"}, {"peak", "most"}, {"current", "at the end"}},
+      {}};
+  auto const row = [](memory_peak const& m) {
+    return std::vector<sheet_value>{m.space, m.baseline, m.peak, m.current};
+  };
+  auto const& members = s.memory.members;
+  if (members.empty()) {
+    for (memory_of_space const& each : s.memory.spaces) spaces.rows.push_back(row(each.whole));
+  } else {
+    spaces.columns.insert(spaces.columns.begin(), {"member", "member"});
+    for (std::size_t m = 0; m < members.size(); ++m)
+      for (memory_peak const& each : members[m]) {
+        spaces.rows.push_back(row(each));
+        spaces.rows.back().insert(spaces.rows.back().begin(), static_cast<std::int64_t>(m));
+      }
+  }
+  sheet_table leaks{"leaks",
+                    "",
+                    {{"space", "suspected leak in"},
+                     {"label", "most of it labelled"},
+                     {"groups", "groups in a row that ended with more"},
+                     {"bytes", "bytes more"}},
+                    {}};
+  for (suspected_leak const& each : s.memory.leaks)
+    leaks.rows.push_back(
+        {each.space, text_or_none(each.labels.empty() ? "" : each.labels.front().label), each.groups, each.bytes});
+  return {"memory", "Memory", {}, {std::move(spaces), std::move(leaks)}};
 }
 
 [[nodiscard]] inline sheet_section communication_section(run_sheet const& s) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef ACCRUE_DOCTOR_MEMORY_REPORT_HPP
-#define ACCRUE_DOCTOR_MEMORY_REPORT_HPP
+#ifndef ACCRUE_CORE_MEMORY_REPORT_HPP
+#define ACCRUE_CORE_MEMORY_REPORT_HPP
 
 #include <accrue/core/memory_peak.hpp>
 
