@@ -4,6 +4,8 @@
 
 #include <accrue/accrue.hpp>
 #include <accrue/doctor/gradient_noise.hpp>
+#include <accrue/reduce/in_process_replicas.hpp>
+#include <accrue/replicas.hpp>
 
 #include <doctest/doctest.h>
 #include <Kokkos_Core.hpp>
@@ -11,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <numbers>
@@ -93,6 +96,43 @@ auto group_of(Kokkos::View<double*> const& theta, double order = 2.0) {
   return accrue::accumulator(accrue::parameters(theta), accrue::per_sample{}, accrue::reject_microbatch{},
                              accrue::clip_by_global_norm{.max_norm = 1e6, .order = order},
                              accrue::constant_scale{.scale = 2.0}, accrue::sgd{.learning_rate = 0.0});
+}
+
+/// Replicas of the problem in one process, which hand over microbatches of 2 and 3 examples, 5 and 6, 8 and 9, ...
+template <class... Policies>
+class problem_on_replicas {
+  using vector = Kokkos::View<double*>;
+  static auto replica_of(vector const& theta, Policies const&... policies) {
+    return accrue::accumulator(accrue::parameters(theta), accrue::per_sample{}, accrue::in_process_replicas<>{},
+                               policies..., accrue::sgd{.learning_rate = 0.0});
+  }
+  linear_problem problem_;
+  vector gradient_ = vector("gradient", linear_problem::d);
+
+ public:
+  std::vector<decltype(replica_of(vector(), std::declval<Policies>()...))> replicas;
+
+  problem_on_replicas(std::uint64_t seed, int count, Policies const&... policies) : problem_(seed) {
+    for (int r = 0; r < count; ++r) replicas.push_back(replica_of(vector("theta", linear_problem::d), policies...));
+  }
+  void fill_group() {
+    int examples = 1;
+    for (auto& each : replicas) {
+      for (int m = 0; m < 2; ++m) {
+        auto const own = problem_.mean_gradient_of(++examples);
+        support::fill(gradient_, {own.begin(), own.end()});
+        each.accumulate(mean_gradient{gradient_}, samples{examples});
+      }
+      ++examples;
+    }
+  }
+};
+
+void check_known_answer(gradient_noise const& noise) {
+  CHECK(within(noise.noise(), linear_problem::noise(), 4.0));
+  CHECK(within(noise.signal(), linear_problem::signal(), 4.0));
+  CHECK(within(noise.scale(), linear_problem::scale(), 4.0));
+  CHECK(noise.scale().error < 0.15 * noise.scale().value);  // else the claim is empty
 }
 
 }  // namespace
@@ -229,6 +269,83 @@ TEST_CASE("gradient noise: the problem with a known answer through an accumulato
   CHECK(within(noise.signal(), linear_problem::signal(), 4.0));
   CHECK(within(noise.scale(), linear_problem::scale(), 4.0));
   CHECK(noise.scale().error < 0.15 * noise.scale().value);
+}
+
+TEST_CASE("gradient noise: from what each of 2 and 4 replicas holds, the problem with a known answer") {
+  for (int const count : {2, 4}) {
+    CAPTURE(count);
+    problem_on_replicas problem(4, count);
+    auto& replicas = problem.replicas;
+    gradient_noise noise(1.0);
+    for (int g = 0; g < 2000; ++g) {
+      problem.fill_group();
+      std::vector<accrue::noise_part> parts;
+      for (auto& each : replicas) {
+        double const norm = each.measure().norm;  // before the sums become one: a read of them, and a fence
+        parts.push_back({norm * norm, static_cast<double>(each.counts_held().samples.value())});
+      }
+      accrue::update_replicas(replicas);
+      noise.add(parts, replicas.front().ledger().records().back());
+    }
+    CHECK(noise.groups() == 2000);
+    check_known_answer(noise);
+  }
+}
+
+TEST_CASE("gradient noise: where 2 and 4 replicas reject microbatches, those of all were measured, and each knows") {
+  for (int const count : {2, 4}) {
+    CAPTURE(count);
+    problem_on_replicas problem(5, count, accrue::reject_microbatch{});
+    gradient_noise of_first(1.0), of_last(1.0);
+    problem.replicas.front().observe(std::ref(of_first));
+    problem.replicas.back().observe(std::ref(of_last));
+    for (int g = 0; g < 1000; ++g) {
+      problem.fill_group();
+      accrue::update_replicas(problem.replicas);
+    }
+    for (auto& each : problem.replicas) CHECK(each.ledger().applied() == accrue::updates{1000});
+    CHECK(of_first.groups() == 1000);
+    check_known_answer(of_first);
+    CHECK(of_first.scale().value == of_last.scale().value);
+  }
+}
+
+TEST_CASE("gradient noise: the parts of a group are those that weigh, and all of them") {
+  gradient_noise noise, by_hand;
+  accrue::record whole;
+  whole.result = accrue::outcome::applied;
+  whole.norm = 1.5;
+  whole.weight = 4.0;
+  using parts = std::vector<accrue::noise_part>;
+  parts const right{{9.0, 1.0}, {0.0, 0.0}, {1.0, 3.0}};
+  noise.add(right, whole);
+  by_hand.add((9.0 + 1.0) / 2.0, 2.0 / (1.0 + 1.0 / 3.0), 2.25, 4.0);
+  CHECK(noise.last().noise == by_hand.last().noise);
+  CHECK(noise.last().signal == by_hand.last().signal);
+  REQUIRE(noise.groups() == 1);
+  noise.add(parts{{2.25, 4.0}, {0.0, 0.0}}, whole);  // a single one that weighs says nothing
+  CHECK_THROWS_WITH_AS(noise.add(parts{{9.0, 1.0}}, whole), doctest::Contains("do not weigh"), accrue::error);
+  whole.result = accrue::outcome::skipped_non_finite;
+  noise.add(right, whole);
+  CHECK(noise.groups() == 1);
+
+  /// Two members, of which this is the second.
+  struct two_members {
+    using fills = accrue::slot::replicas;
+    static int members() { return 2; }
+    static void gather(std::byte const* mine, std::size_t size, std::byte* all) {
+      accrue::field_writer other;
+      accrue::noise_part first{9.0, 1.0};
+      other(first);
+      REQUIRE(size == other.bytes().size());
+      std::memcpy(all, other.bytes().data(), size);
+      std::memcpy(all + size, mine, size);
+    }
+  };
+  whole.result = accrue::outcome::vetoed;
+  noise.add(accrue::parts_of_members(two_members{}, {1.0, 3.0}), whole);
+  CHECK(noise.groups() == 2);
+  CHECK(noise.last().noise == by_hand.last().noise);
 }
 
 TEST_CASE("gradient noise: numbers that make no sense are refused, and change nothing") {

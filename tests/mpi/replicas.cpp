@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The same group over any number of processes: each test is run by 1, 2, 3 and 4 of them.
 #include <accrue/accrue.hpp>
+#include <accrue/doctor/gradient_noise.hpp>
 #include <accrue/doctor/sample_audit.hpp>
 #include <accrue/drift_watch.hpp>
 #include <accrue/fitting_microbatches.hpp>
@@ -522,4 +523,50 @@ TEST_CASE("mpi: what MPI refuses is an error with its text") {
   REQUIRE(length > 0);
   auto const message = message_of([] { accrue::detail::require_mpi(MPI_ERR_COUNT, "MPI_Allreduce"); });
   CHECK(contains(message, "MPI_Allreduce failed: " + std::string(text, static_cast<std::size_t>(length))));
+}
+
+TEST_CASE("mpi: gradient noise is found from what each process holds, and asking for it changes no update") {
+  auto const trained = [](auto const& replicas, bool asks, accrue::gradient_noise* noise) {
+    array const theta("theta", 2);
+    accrue::accumulator group(accrue::parameters(theta), accrue::per_token{}, replicas, accrue::keep_last{},
+                              accrue::sgd{.learning_rate = 1.0});
+    for (int g = 0; g < 2; ++g) {
+      array const gradient = vector_of({1.0 + member(), 2.0 * g});
+      for (int m = 0; m < 2; ++m) group.accumulate(mean_gradient{gradient}, tokens{1 + member()});
+      std::vector<accrue::noise_part> parts;
+      if (asks) {
+        double const norm = group.measure().norm;
+        parts = parts_of_members(replicas, {norm * norm, static_cast<double>(group.counts_held().tokens.value())});
+      }
+      CHECK(group.update() == outcome::applied);
+      if (noise != nullptr) noise->add(parts, group.ledger().records().back());
+    }
+    return values(theta);
+  };
+  mpi_replicas<> const at_the_end;
+  accrue::overlapped const while_adding{at_the_end};
+  accrue::gradient_noise found, found_overlapped, by_hand;
+  auto const expected = trained(at_the_end, false, nullptr);
+  CHECK(trained(at_the_end, true, &found) == expected);
+  CHECK(trained(while_adding, true, &found_overlapped) == expected);
+
+  double squares = 0.0, inverse = 0.0, weight = 0.0, sum = 0.0;
+  for (int r = 0; r < members(); ++r) {
+    double const held = 2.0 * (1 + r);
+    squares += (1.0 + r) * (1.0 + r) + 4.0;
+    inverse += 1.0 / held;
+    weight += held;
+    sum += held * (1.0 + r);
+  }
+  if (members() == 1) {
+    CHECK(found.groups() == 0);  // one replica is no smaller than the group
+    return;
+  }
+  double const mean = sum / weight;
+  by_hand.add(squares / members(), members() / inverse, mean * mean + 4.0, weight);
+  for (auto const& each : {found, found_overlapped}) {
+    CHECK(each.groups() == 2);
+    CHECK(each.last().noise == doctest::Approx(by_hand.last().noise).epsilon(1e-12));
+    CHECK(each.last().signal == doctest::Approx(by_hand.last().signal).epsilon(1e-12));
+  }
 }

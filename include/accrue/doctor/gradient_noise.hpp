@@ -4,12 +4,16 @@
 
 #include <accrue/core/error.hpp>
 #include <accrue/core/outcome.hpp>
+#include <accrue/core/replica_report.hpp>
 #include <accrue/core/scalar.hpp>
+#include <accrue/core/slots.hpp>
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <ostream>
+#include <span>
+#include <vector>
 
 namespace accrue {
 
@@ -27,18 +31,30 @@ struct noise_of_group {
   double signal = 0.0;  ///< |G|^2, of the gradient of all data; may come out negative
 };
 
+/// A batch that is a part of a group, as what one replica holds of it.
+struct noise_part {
+  double square = 0.0;  ///< |g|^2, of its mean gradient
+  double weight = 0.0;  ///< the sum of its counts, in the unit of the normalization
+
+  /// For an exchange, see `field_writer`.
+  template <class Visit>
+  void state(Visit&& visit) {
+    visit(square, weight);
+  }
+};
+
 /// The gradient noise scale tr(Sigma) / |G|^2: the batch at which noise and gradient are alike, in the unit of the
 /// normalization: samples, tokens.
 ///
 /// Far below it a batch twice as large does with nearly half the updates; far above it with hardly fewer. From the
 /// norms of a small and a large batch: |G_b|^2 = |G|^2 + tr(Sigma) / b on average. Order: observe an accumulator with
-/// `reject_microbatch`, which measures microbatches anyway, or hand norms over with `add`. Guarantee: both parts are
-/// unbiased for each group and averaged separately; with weights that fall by `decay` from group to group, or all
-/// alike with a `decay` of 1. Errors are those of a ratio of weighted means, with groups taken as independent; trust
-/// them from some fifty groups on. Cost: a few multiplications a group, no memory. Failure: `accrue::error` for a decay
-/// outside (0, 1], and from `add`. Source: McCandlish et al. 2018, "An Empirical Model of Large-Batch Training",
-/// appendix A.1.
-/// Example: `accrue::gradient_noise noise; group.observe(std::ref(noise));  ...  std::cout << noise;`
+/// `reject_microbatch`, which measures the microbatches of all replicas anyway, or hand norms over with `add`.
+/// Guarantee: both parts are unbiased for each group and averaged separately; with weights that fall by `decay` from
+/// group to group, or all alike with a `decay` of 1. Errors are those of a ratio of weighted means, with groups taken
+/// as independent; trust them from some fifty groups on. Cost: a few multiplications a group, no memory. Failure:
+/// `accrue::error` for a decay outside (0, 1], and from `add`. Source: McCandlish et al. 2018, "An Empirical Model of
+/// Large-Batch Training", appendix A.1. Example: `accrue::gradient_noise noise; group.observe(std::ref(noise));  ...
+/// std::cout << noise;`
 class gradient_noise {
  public:
   explicit gradient_noise(double decay = 0.99) : decay_(decay) {
@@ -64,11 +80,33 @@ class gradient_noise {
     enter(last_);
   }
 
+  /// Adds a group of these parts, all of them: those of its replicas, or its microbatches. As for `group_recorded`,
+  /// groups that were skipped tell nothing, nor do those of a single part that weighs.
+  ///
+  /// Failure: as for the other `add`, and where the parts do not weigh what the group does.
+  template <class Record>
+  void add(std::span<noise_part const> parts, Record const& whole) {
+    if (!usable(whole)) return;
+    double squares = 0.0, inverse = 0.0, weight = 0.0, count = 0.0;
+    for (noise_part const& each : parts) {
+      if (!(each.weight > 0.0)) continue;
+      squares += each.square;
+      inverse += 1.0 / each.weight;
+      weight += each.weight;
+      count += 1.0;
+    }
+    if (!(std::abs(weight - whole.weight) <= 1e-9 * whole.weight))
+      throw error("accrue::gradient_noise: the parts do not weigh what the group does",
+                  "noise is found by how much the parts differ from the whole",
+                  "give what every replica held: parts_of_members() gathers them");
+    if (count > 1.0) add(squares / count, count / inverse, whole.norm * whole.norm, whole.weight);
+  }
+
   /// For the accumulator. Groups that were skipped tell nothing, nor do those of a single microbatch.
   template <class Record>
   void group_recorded(Record const& r) {
-    bool const usable = (r.result == outcome::applied || r.result == outcome::vetoed) && r.own.measured();
-    if (!usable || r.counts.microbatches.value() - r.counts.ignored_microbatches.value() < 2) return;
+    if (!usable(r) || !r.own.measured()) return;
+    if (r.counts.microbatches.value() - r.counts.ignored_microbatches.value() < 2) return;
     double const square = r.norm * r.norm;
     if (is_finite(square) && is_finite(r.own.mean_square) && r.own.weight < r.weight)
       add(r.own.mean_square, r.own.weight, square, r.weight);
@@ -104,6 +142,10 @@ class gradient_noise {
   }
 
  private:
+  template <class Record>
+  [[nodiscard]] static bool usable(Record const& r) {
+    return r.result == outcome::applied || r.result == outcome::vetoed;
+  }
   void enter(noise_of_group const& x) {
     double const squared = decay_ * decay_;
     weights_ = decay_ * weights_ + 1.0;
@@ -140,6 +182,15 @@ class gradient_noise {
   double noise_signal_ = 0.0;
   double signal_signal_ = 0.0;
 };
+
+/// What each member holds of a group, in their order, from what this one holds.
+///
+/// Order: all members call it together. Cost: one gather of 16 bytes.
+template <class Transport>
+  requires(fills_slot<Transport, slot::replicas>)
+[[nodiscard]] std::vector<noise_part> parts_of_members(Transport const& transport, noise_part mine) {
+  return gathered(transport, mine);
+}
 
 /// By how many times more updates a batch needs than the fewest that any batch could do with: 1 + scale / batch.
 ///
