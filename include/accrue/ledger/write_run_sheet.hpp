@@ -4,6 +4,7 @@
 
 #include <accrue/core/error.hpp>
 #include <accrue/ledger/run_sheet.hpp>
+#include <accrue/ledger/run_sheet_sections.hpp>
 #include <accrue/ledger/sheet_section.hpp>
 #include <accrue/ledger/sheet_text.hpp>
 
