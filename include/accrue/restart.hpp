@@ -30,10 +30,10 @@ struct restart_access {
 /// state of the update rule, the ledger with its records, settings that were changed, and the parameters.
 ///
 /// Order: after what was launched on `exec`; fence other instances first. What `gather` holds back is added first.
-/// Members of `sharded` replicas all call it, or `take_part_in_save`, between groups; each writes the whole state, so
-/// that one file is enough for any number of them. Guarantee: the accumulator goes on as if nothing had been written.
-/// Cost: fences; room on the host for the largest view. Failure: `accrue::error` where the stream does not take it.
-/// Example: examples/restart/restart.cpp
+/// Members of `sharded` replicas all call it, or `take_part_in_save`, between groups; each writes the whole state,
+/// with what it handed over itself, so that one file is enough for any number of them. Guarantee: the accumulator goes
+/// on as if nothing had been written. Cost: fences; room on the host for the largest view. Failure: `accrue::error`
+/// where the stream does not take it. Example: examples/restart/restart.cpp
 template <class Exec, class Set, class... Policies>
 void save(std::type_identity_t<Exec> const& exec, accumulator<Exec, Set, Policies...>& group, std::ostream& out,
           restart parts = restart::with_parameters) {
@@ -47,8 +47,12 @@ void save(accumulator<Exec, Set, Policies...>& group, std::ostream& out, restart
 /// Takes part in the `save` of other members of `sharded` replicas without writing anything: each keeps a part of the
 /// state. Nothing for others.
 template <class Exec, class Set, class... Policies>
+void take_part_in_save(std::type_identity_t<Exec> const& exec, accumulator<Exec, Set, Policies...>& group) {
+  restart_access::of(group).take_part_in_save(exec);
+}
+template <class Exec, class Set, class... Policies>
 void take_part_in_save(accumulator<Exec, Set, Policies...>& group) {
-  restart_access::of(group).take_part_in_save(group.exec());
+  take_part_in_save(group.exec(), group);
 }
 
 /// Takes over a state that was saved: from here on the accumulator is the one that was saved.
@@ -69,7 +73,8 @@ void load(accumulator<Exec, Set, Policies...>& group, std::istream& in, restart 
   load(group.exec(), group, in, parts);
 }
 
-/// `save` to a file, which is the old or the new one at every moment, see `replace_file`.
+/// `save` to a file, which is the old or the new one at every moment, see `replace_file`. No other process may write
+/// the same one meanwhile: of several replicas each has a path of its own, or, where they are `sharded`, one writes.
 template <class Exec, class Set, class... Policies>
 void save_file(accumulator<Exec, Set, Policies...>& group, std::string const& path,
                restart parts = restart::with_parameters) {
@@ -80,7 +85,12 @@ void save_file(accumulator<Exec, Set, Policies...>& group, std::string const& pa
       save(group, out, parts);
     });
   } catch (...) {
-    if (!opened) take_part_in_save(group);  // others wait for it
+    if (!opened) {
+      try {
+        take_part_in_save(group);  // others wait for it
+      } catch (error const&) {     // what is wrong with the file is said
+      }
+    }
     throw;
   }
 }

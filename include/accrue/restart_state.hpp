@@ -32,9 +32,9 @@ class restart_state {
 
   void save(Exec const& exec, std::ostream& to, bool parameters) {
     require_no_shared_group("accrue::save");
+    static_cast<void>(stages_.book_.settled());  // observers may throw, and nobody waits yet
     if constexpr (shards) sharding<Exec, Recipe, Set>::require_all_save(stages_);
     stages_.sums_.flush(exec, stages_.policies_.clip);
-    static_cast<void>(stages_.book_.settled());
     detail::recipe_part fixed{fixed_policy_texts(stages_.policies_)};
     Recipe policies = stages_.policies_;
     detail::changing_settings<Recipe> settings{policies};
@@ -70,6 +70,7 @@ class restart_state {
   void take_part_in_save(Exec const& exec) {
     if constexpr (shards) {
       require_no_shared_group("accrue::take_part_in_save");
+      static_cast<void>(stages_.book_.settled());
       sharding<Exec, Recipe, Set>::require_all_save(stages_);
       auto const& model = stages_.sums_.model();
       for (std::size_t v = 0; v < model.directory().size(); ++v)
@@ -113,6 +114,8 @@ class restart_state {
         refuse_difference({"the loss scale in the file is another than the one that open groups share"});
     }
     in.section("ledger", book);
+    if (shards && (group.counts.microbatches.value() > 0 || model.any_touched()))
+      refuse_damage({"section 'group' is of an open group, which sharded replicas do not save"});
     if constexpr (!alone) require_place(in, group.counts.microbatches);
     in.require_all_read();
     if (!group.plausible() || (!has_terms && model.any_touched() && group.contributed == 0))

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
 #include <random>
 #include <sstream>
@@ -359,15 +360,39 @@ TEST_CASE("mpi: a state saved between groups is read by any number of processes,
   CHECK(values(again) == values(theta));
 }
 
-TEST_CASE("mpi: a thread sends where each process of this machine has a core for it") {
-  mpi_replicas<> const transport;
+namespace {
+/// Remembers which thread made its sums.
+struct watched_replicas : mpi_replicas<> {
+  std::shared_ptr<std::thread::id> by = std::make_shared<std::thread::id>();
+  template <class Exec, class Real>
+  void sum(Exec const& exec, Real* first, std::int64_t count) const {
+    *by = std::this_thread::get_id();
+    mpi_replicas<>::sum(exec, first, count);
+  }
+};
+}  // namespace
+
+TEST_CASE("mpi: a thread sends where the members of this machine have a core for it, or where that is asked") {
+  watched_replicas const transport;
   CHECK(transport.members_here() == members());
-  auto const cores = static_cast<int>(std::thread::hardware_concurrency());
+  auto const cores = accrue::own_cores::of_this_process();
+  int const each = cores.all_of_machine ? cores.count / members() : cores.count;
   accrue::overlapped const by_cores{transport};
-  CHECK(by_cores.sends_on_a_thread(cores / members() - 1));
-  CHECK(!by_cores.sends_on_a_thread(cores / members()));
-  CHECK(accrue::overlapped{transport, accrue::sender::on_a_thread}.sends_on_a_thread(cores));
-  CHECK(!accrue::overlapped{transport, accrue::sender::in_turn}.sends_on_a_thread(0));
+  CHECK(by_cores.sends_on_a_thread(each - 1));
+  CHECK(!by_cores.sends_on_a_thread(each));
+  for (auto const by : {accrue::sender::on_a_thread, accrue::sender::in_turn}) {
+    bool const on_a_thread = by == accrue::sender::on_a_thread;
+    accrue::overlapped const replicas{transport, by};
+    CHECK(replicas.sends_on_a_thread(0) == on_a_thread);
+    CHECK(replicas.sends_on_a_thread(cores.count) == on_a_thread);
+    array const theta("theta", 3);
+    accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, replicas,
+                              accrue::sgd{.learning_rate = 1.0});
+    group.accumulate(mean_gradient{vector_of({1.0, 2.0, 3.0})}, accrue::samples{1});
+    CHECK(group.update() == outcome::applied);
+    CHECK(values(theta) == std::vector{-1.0, -2.0, -3.0});
+    CHECK((*transport.by != std::this_thread::get_id()) == on_a_thread);
+  }
 }
 
 TEST_CASE("mpi: overlapped sums have the bits of those at the end, with data that need both ways") {

@@ -14,13 +14,17 @@
 #include <doctest/doctest.h>
 #include <mpi.h>
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <random>
 #include <sstream>
+#include <stdexcept>
+#include <streambuf>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -314,14 +318,50 @@ TEST_CASE("sharded: where one member writes, the others take part, of views larg
   CHECK(same_everywhere(values(other)));
 }
 
-TEST_CASE("sharded: a file that cannot be written, or ends in the middle, leaves no other member waiting") {
+namespace {
+/// A disk that is full after so many bytes; or throws then.
+class full_disk : public std::streambuf {
+ public:
+  full_disk(std::streamsize bytes, bool throws) : left_(bytes), throws_(throws) {}
+
+ protected:
+  std::streamsize xsputn(char const*, std::streamsize size) override {
+    if (size > left_ && throws_) throw std::runtime_error("the disk is full");
+    std::streamsize const taken = std::min(size, left_);
+    left_ -= taken;
+    return taken;
+  }
+
+ private:
+  std::streamsize left_;
+  bool throws_;
+};
+}  // namespace
+
+TEST_CASE("sharded: a file that cannot be opened, or ends in the middle, leaves no other member waiting") {
   model const mine;
   auto group = adam_on(mine, MPI_COMM_WORLD);
   run_groups(group, 1, 9);
   std::ostringstream good;
-  std::ostream nowhere(nullptr);
+  accrue::save(group, good);
+  auto const whole = static_cast<std::streamsize>(good.str().size());
   bool const last = member() == members() - 1;
-  CHECK(contains(message_of([&] { accrue::save(group, last ? nowhere : good); }),
+  for (std::streamsize const room : {std::streamsize{0}, std::streamsize{700}, whole / 2, whole - 1})
+    for (bool const throws : {false, true}) {
+      full_disk disk(room, throws);
+      std::ostream full(&disk);
+      std::string const message = [&]() -> std::string {
+        try {
+          accrue::save(group, last ? full : static_cast<std::ostream&>(good));
+        } catch (std::exception const& e) {
+          return e.what();
+        }
+        return "no error";
+      }();
+      CHECK(contains(message, !last ? "no error" : throws ? "the disk is full" : "the stream does not take the state"));
+    }
+  std::ostream nowhere(nullptr);
+  CHECK(contains(message_of([&] { accrue::save(group, last ? nowhere : static_cast<std::ostream&>(good)); }),
                  last ? "the stream does not take the state" : "no error"));
   CHECK(contains(message_of([&] {
                    if (last)
@@ -331,6 +371,75 @@ TEST_CASE("sharded: a file that cannot be written, or ends in the middle, leaves
                  }),
                  last ? "cannot be opened" : "no error"));
   run_groups(group, 1, 9);
+}
+
+namespace {
+struct broken_observer {
+  bool throws;
+  void group_recorded(accrue::record const&) const {
+    if (throws) throw std::runtime_error("no room for a record");
+  }
+};
+}  // namespace
+
+TEST_CASE("sharded: an observer that throws when the state is asked for does so before others wait for it") {
+  model const mine;
+  auto group = adam_on(mine, MPI_COMM_WORLD);
+  bool const last = member() == members() - 1;
+  group.observe(broken_observer{last});
+  run_groups(group, 1, 9);
+  std::ostringstream file;
+  if (last) CHECK_THROWS_WITH(accrue::save(group, file), "no room for a record");
+  accrue::save(group, file);  // the record was shown
+  CHECK(!file.str().empty());
+}
+
+namespace {
+/// Name and content of each section of a state but the last.
+std::vector<std::pair<std::string, std::string>> sections_of(std::string const& state) {
+  std::vector<std::pair<std::string, std::string>> all;
+  std::size_t at = 12;  // magic and version
+  auto const number = [&](std::size_t bytes) {
+    std::size_t value = 0;
+    for (std::size_t b = bytes; b > 0; --b) value = value << 8 | static_cast<unsigned char>(state[at + b - 1]);
+    at += bytes;
+    return value;
+  };
+  auto const text = [&](std::size_t bytes) {
+    at += bytes;
+    return state.substr(at - bytes, bytes);
+  };
+  for (;;) {
+    std::string const name = text(number(4));
+    if (name == accrue::end_of_state) return all;
+    all.emplace_back(name, text(number(8)));
+  }
+}
+}  // namespace
+
+TEST_CASE("sharded: a whole file of an open group, which no member writes, is refused and nothing is changed") {
+  std::vector<float> const ones(1000, 1.0f);
+  vector const theta = vector_of(ones), other("other", 1000);
+  accrue::accumulator group(accrue::parameters(theta), accrue::per_sample{}, sharded{mpi_replicas<>()}, accrue::sgd{});
+  accrue::accumulator plain(accrue::parameters(other), accrue::per_sample{}, mpi_replicas<>(MPI_COMM_SELF),
+                            accrue::sgd{});
+  plain.accumulate(mean_gradient{theta}, accrue::samples{1});
+  std::ostringstream own, open;
+  accrue::save(group, own);
+  accrue::save(plain, open);
+
+  std::stringstream crafted;
+  accrue::state_writer write(crafted);
+  for (auto const& [name, content] : sections_of(open.str())) {
+    std::string const bytes = name == "recipe" ? sections_of(own.str())[1].second : content;
+    write.begin(name, bytes.size());
+    write.bytes(reinterpret_cast<unsigned char const*>(bytes.data()), bytes.size());
+  }
+  write.end();
+  REQUIRE(sections_of(own.str())[1].first == "recipe");
+  CHECK(contains(message_of([&] { accrue::load(group, crafted); }), "is of an open group"));
+  CHECK(values(theta) == ones);
+  CHECK(group.held() == accrue::microbatches{0});
 }
 
 TEST_CASE("sharded: members of which not all save are named on all of them, and nothing is lost") {

@@ -73,6 +73,12 @@
   "accrue::accumulator: accrue::sharded sums each microbatch over the replicas at once: leave it out with gradients " \
   "that arrive reduced, named terms, running, compensated, order_independent, gather, on_microbatch, on_replica and " \
   "reject_microbatch"
+#define ACCRUE_SAY_OVERLAPPED_OVER                                                                                  \
+  "accrue::overlapped: stands on a transport between processes: accrue::overlapped{accrue::mpi_replicas<>()}, not " \
+  "on accrue::model_parallel, accrue::sharded or accrue::in_process_replicas"
+#define ACCRUE_SAY_PARTNERS_OVER                                                                      \
+  "accrue::model_parallel: partners share norms of whole sums: give it two plain transports such as " \
+  "accrue::mpi_replicas<>, without accrue::overlapped and accrue::sharded"
 #define ACCRUE_SAY_SHARDED_WHOLE                                                                                    \
   "accrue::accumulator: no replica of accrue::sharded has the whole sum: hand over whole gradients with "           \
   "accumulate(), "                                                                                                  \

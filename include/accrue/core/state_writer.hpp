@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <ostream>
 #include <streambuf>
 #include <string_view>
@@ -23,8 +24,8 @@ inline constexpr std::size_t longest_section_name = 64;
 /// Writes a state: magic and version; sections, each with the length of its name, its name, its size and its bytes; at
 /// last the section `end`, which holds the checksum of everything before it. Numbers are little-endian.
 ///
-/// Failure: `accrue::error` at the `end` where the stream did not take all of it: until then everything goes on, for
-/// other processes may take part.
+/// Failure: at the `end`, `accrue::error` where the stream did not take all of it, or what the stream threw: until then
+/// everything goes on, for other processes may take part.
 class state_writer {
  public:
   explicit state_writer(std::ostream& out) : to_(out ? out.rdbuf() : nullptr) {
@@ -50,14 +51,16 @@ class state_writer {
   void bytes(unsigned char const* from, std::size_t size) {
     sum_.add(from, size);
     auto const wanted = static_cast<std::streamsize>(size);
-    if (to_ != nullptr && to_->sputn(reinterpret_cast<char const*>(from), wanted) != wanted) to_ = nullptr;
+    on_stream([&](std::streambuf& to) { return to.sputn(reinterpret_cast<char const*>(from), wanted) == wanted; });
   }
 
   /// Order: last.
   void end() {
     begin(end_of_state, 8);
     numbers({{sum_.value(), 8}});
-    if (to_ == nullptr || to_->pubsync() != 0)
+    on_stream([](std::streambuf& to) { return to.pubsync() == 0; });
+    if (thrown_) std::rethrow_exception(thrown_);
+    if (to_ == nullptr)
       throw error("accrue::save: the stream does not take the state", "what was written cannot be read",
                   "check the path and the space on the disk");
   }
@@ -73,7 +76,20 @@ class state_writer {
     bytes(little.data(), little.size());
   }
 
-  std::streambuf* to_;  ///< null once it has failed
+  /// Calls `write(stream)`, which says whether that went well, until it has failed once.
+  template <class Write>
+  void on_stream(Write const& write) {
+    if (to_ == nullptr) return;
+    try {
+      if (write(*to_)) return;
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+    to_ = nullptr;
+  }
+
+  std::streambuf* to_;         ///< null once it has failed
+  std::exception_ptr thrown_;  ///< by the stream
   checksum sum_;
 };
 

@@ -2,6 +2,7 @@
 #ifndef ACCRUE_REDUCE_MODEL_PARALLEL_HPP
 #define ACCRUE_REDUCE_MODEL_PARALLEL_HPP
 
+#include <accrue/core/diagnostics.hpp>
 #include <accrue/core/replica_transport.hpp>
 #include <accrue/reduce/transport_over.hpp>
 
@@ -20,9 +21,10 @@ namespace accrue {
 /// two small gathers among partners a group. Failure: as of the two. Example:
 /// `accrue::model_parallel{accrue::mpi_replicas<>(data_comm), accrue::mpi_replicas<>(tensor_comm)}`
 template <replica_transport Replicas, replica_transport Partners>
-  requires(!shards_v<Replicas> && !shards_v<Partners>)
 class model_parallel : public transport_over<Replicas> {
   using base = transport_over<Replicas>;
+  static_assert(!shards_v<Replicas> && !shards_v<Partners> && !overlaps_v<Replicas> && !overlaps_v<Partners>,
+                ACCRUE_SAY_PARTNERS_OVER);
 
  public:
   static constexpr std::string_view name = "model_parallel";

@@ -2,19 +2,21 @@
 #ifndef ACCRUE_REDUCE_OVERLAPPED_HPP
 #define ACCRUE_REDUCE_OVERLAPPED_HPP
 
+#include <accrue/core/diagnostics.hpp>
+#include <accrue/core/own_cores.hpp>
 #include <accrue/core/replica_transport.hpp>
 #include <accrue/reduce/transport_over.hpp>
 
 #include <cstdint>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace accrue {
 
 /// Who makes the calls of a transport while microbatches are added.
 enum class sender {
-  where_a_core_is_free,  ///< a thread, if this machine has a core for that of every process; else in turn
+  where_a_core_is_free,  ///< a thread, if there is a core for it beside those that add, of all members here; else in
+                         ///< turn
   on_a_thread,
   in_turn,  ///< this thread: a piece is added, summed and measured while it is still in the caches
 };
@@ -28,9 +30,10 @@ enum class sender {
 /// `widened` sums, and neither named terms, nor `running`, nor a clip or a look at each microbatch; with MPI at least
 /// MPI_THREAD_SERIALIZED. Example: `accrue::overlapped{accrue::mpi_replicas<>()}`
 template <replica_transport Transport>
-  requires(!shards_v<Transport>)
 class overlapped : public transport_over<Transport> {
   using base = transport_over<Transport>;
+  static_assert(!shards_v<Transport> && !has_partners<Transport> && !is_in_process_v<Transport>,
+                ACCRUE_SAY_OVERLAPPED_OVER);
 
  public:
   static constexpr std::string_view name = "overlapped";
@@ -50,9 +53,11 @@ class overlapped : public transport_over<Transport> {
   /// Whether a thread sends while `threads` of this process add.
   [[nodiscard]] bool sends_on_a_thread(int threads) const {
     if (by_ != sender::where_a_core_is_free) return by_ == sender::on_a_thread;
-    std::int64_t here = 1;
-    if constexpr (requires { this->below().members_here(); }) here = this->below().members_here();
-    return here * (threads + 1) <= static_cast<std::int64_t>(std::thread::hardware_concurrency());
+    own_cores const cores = own_cores::of_this_process();
+    std::int64_t sharers = 1;
+    if constexpr (requires { this->below().members_here(); })
+      if (cores.all_of_machine) sharers = this->below().members_here();
+    return sharers * (threads + 1) <= cores.count;
   }
 
   friend bool operator==(overlapped const&, overlapped const&) = default;
