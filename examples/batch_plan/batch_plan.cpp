@@ -49,7 +49,7 @@ std::string words(std::string_view name) {
 std::string text_of(answer const& one) {
   if (auto const* word = std::get_if<std::string_view>(&one.value)) return std::string(*word);
   auto const* real = std::get_if<double>(&one.value);
-  if (real != nullptr && !(*real >= 1e6 && *real < 1e15)) {  // there, as a whole number: 1 000 000 is no 1e+06
+  if (real != nullptr && !(*real >= 999999.5 && *real < 1e15)) {  // there, as a whole number: 1 000 000 is no 1e+06
     std::ostringstream out;
     out << std::setprecision(6) << *real;
     return out.str();

@@ -80,7 +80,7 @@ TEST_CASE("batch_plan: what is wrong with a ramp names the option and the number
            wrong{"--ramp-stages 5:1", "--ramp-stages", "stage 1, 5:1: the first one begins at 0"},
            wrong{"--ramp-stages 0:1,9:2,9:4", "--ramp-stages", "stage 3, 9:4: it does not begin after the one before"},
            wrong{"--ramp-stages 0:1,9:0", "--ramp-stages", "stage 2, 9:0: a group of 0 microbatches"},
-           wrong{"--ramp-stages 0:0 --ramp-of batch", "--ramp-stages", "stage 1, 0:0: a target of 0 samples"},
+           wrong{"--ramp-stages 0:0 --ramp-of batch", "--ramp-stages", "stage 1, 0:0: a target of 0"},
            wrong{"--ramp-stages 0:9223372036854775807", "--ramp-stages", "stage 1, 0:9223372036854775807: a number ex"},
            wrong{"--ramp 9 --ramp-of batch --ramp-from 33", "--ramp-from", "1 give 32; 2 give 64"},
            wrong{"--ramp 9 --ramp-of batch --ramp-to 31", "--ramp-to", "gives 31 samples an update; 1 give 32"},

@@ -24,7 +24,7 @@ constexpr plan::planned<samples> half_of(samples batch) {
 
 static_assert(half_of(samples{32}) == samples{16});
 static_assert(half_of(samples{}) == plan::refusal::no_target);
-static_assert(plan::explain(*half_of(samples{}).reason()).what == "accrue::plan: a target of 0 samples");
+static_assert(plan::explain(*half_of(samples{}).reason()).what == "accrue::plan: a target of 0");
 // [/snippet planned]
 
 // A foreign reason proves that as_error is all that planned asks for.
@@ -64,8 +64,8 @@ TEST_CASE("planned: an answer is a value or a reason, never both") {
   CHECK(!no);
   CHECK(no.reason() == plan::refusal::no_target);
   CHECK_THROWS_WITH_AS((void)no.value(),
-                       "accrue::plan: a target of 0 samples; such an update would learn from nothing; "
-                       "give a target of 1 sample or more",
+                       "accrue::plan: a target of 0; such an update would learn from nothing; "
+                       "give a target of 1 or more",
                        accrue::error);
 }
 

@@ -15,7 +15,7 @@ enum class refusal {
   no_replicas,          ///< 0 replicas
   no_length,            ///< 0 positions a sample
   no_ranks,             ///< a mesh with 0 ranks in the world or in a dimension
-  no_target,            ///< a target of 0 samples
+  no_target,            ///< a target of 0
   ranks_left_over,      ///< the replicas do not fill the world
   experts_left_over,    ///< the groups that share out experts do not fill the ranks of a pipeline stage
   off_target,           ///< no whole number of microbatches meets the target
@@ -28,7 +28,7 @@ enum class refusal {
   one_measurement,      ///< two measurements at the same microbatch, or that fall where it grows
   no_stage,             ///< a ramp without a beginning, or whose stages do not ascend
   no_number,            ///< a time, a rate or a number of bytes that is negative, infinite or NaN
-  no_lengths,           ///< a histogram of no samples
+  no_lengths,           ///< lengths of no samples
   more_than_data,       ///< a batch of more samples than there are, none drawn twice
   longer_than_row,      ///< a sample that exceeds the row that it is packed into
   too_large,            ///< a number exceeds 63 bits
@@ -57,8 +57,7 @@ struct explanation {
       return {"accrue::plan: a mesh with a size of 0 ranks", "every dimension has at least one rank",
               "leave a dimension that is not split at 1"};
     case refusal::no_target:
-      return {"accrue::plan: a target of 0 samples", "such an update would learn from nothing",
-              "give a target of 1 sample or more"};
+      return {"accrue::plan: a target of 0", "such an update would learn from nothing", "give a target of 1 or more"};
     case refusal::ranks_left_over:
       return {"accrue::plan: the replicas do not fill the world", "some ranks would belong to no replica",
               "make the world a multiple of tensor x pipeline x context"};
@@ -95,7 +94,7 @@ struct explanation {
       return {"accrue::plan: a number that is negative, infinite or NaN", "no time or size is",
               "check what was measured"};
     case refusal::no_lengths:
-      return {"accrue::plan: a histogram of no samples", "nothing can be expected of it", "give 1 sample or more"};
+      return {"accrue::plan: lengths of no samples", "nothing can be expected of it", "give 1 sample or more"};
     case refusal::more_than_data:
       return {"accrue::plan: a batch of more samples than there are", "none is drawn twice in a pass",
               "take a smaller batch, or samples drawn independently"};
