@@ -208,14 +208,8 @@ TEST_CASE("batch_plan: what gives no plan names the option, with exit code 1") {
            wrong{"--micro 2 --lengths 8:0", "--lengths"},
            wrong{"--micro 2 --lengths 8:1 --length 7", "--length"},
            wrong{"--micro 8 --accumulate 32 --new-replicas 3", "--new-replicas"},
-       }) {
-    answer const got = run(std::string(each.options) + " --json");
-    CAPTURE(each.options);
-    CAPTURE(got.text);
-    CHECK(got.exit_code == 1);
-    REQUIRE(got.read().contains("errors"));
-    CHECK(got.read()["errors"][0]["option"] == each.option);
-  }
+       })
+    check_refused(each.options, each.option);
 }
 
 TEST_CASE("batch_plan: tables for people, and help") {

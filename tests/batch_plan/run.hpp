@@ -46,6 +46,16 @@ inline json read(std::string const& options) {
   return got.read();
 }
 
+/// The plan is refused, and the first error names this option.
+inline void check_refused(std::string const& options, std::string const& name) {
+  answer const got = run(options + " --json");
+  CAPTURE(options);
+  CAPTURE(got.text);
+  CHECK(got.exit_code == 1);
+  REQUIRE(got.read().contains("errors"));
+  CHECK(got.read()["errors"][0]["option"] == name);
+}
+
 inline std::string option(char const* name, std::int64_t value) {
   return " --" + std::string(name) + " " + std::to_string(value);
 }

@@ -95,14 +95,8 @@ TEST_CASE("batch_plan: what is wrong with a target names its option") {
            wrong{"--target-positions 64 --length 8 --micro 2 --accumulate 2 --replicas 1", "--target-positions"},
            wrong{"--target-positions 9223372036854775807 --length 9223372036854775807 --micro 2", "--target-positions"},
            wrong{"--target-tokens 9223372036854775807 --tokens-per-sample 1.5 --micro 2", "--target-tokens"},
-       }) {
-    answer const got = run(std::string(each.options) + " --json");
-    CAPTURE(each.options);
-    CAPTURE(got.text);
-    CHECK(got.exit_code == 1);
-    REQUIRE(got.read().contains("errors"));
-    CHECK(got.read()["errors"][0]["option"] == each.option);
-  }
+       })
+    check_refused(each.options, each.option);
   answer const unreadable = run("--micro 2 --tokens-per-sample 0.0000001", "2>&1 >/dev/null");
   CHECK(unreadable.exit_code == 2);
   CHECK(unreadable.text.find("--tokens-per-sample: '0.0000001' is nothing") != std::string::npos);
