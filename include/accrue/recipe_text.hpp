@@ -4,7 +4,9 @@
 
 #include <accrue/core/slots.hpp>
 
-#include <limits>
+#include <algorithm>
+#include <charconv>
+#include <ios>
 #include <locale>
 #include <sstream>
 #include <string>
@@ -13,12 +15,22 @@
 
 namespace accrue {
 
+namespace detail {
+/// Writes real numbers with as many digits as tell them from all others: 0.1, not 0.10000000000000001.
+class shortest_numbers : public std::num_put<char> {
+ protected:
+  iter_type do_put(iter_type out, std::ios_base&, char, double value) const override {
+    char digits[32];
+    return std::copy(digits, std::to_chars(digits, digits + sizeof digits, value).ptr, out);
+  }
+};
+}  // namespace detail
+
 /// A policy with the values of all its settings, the same text for the same numbers wherever it is written.
 template <class Policy>
 [[nodiscard]] std::string policy_text(Policy const& p) {
   std::ostringstream text;
-  text.imbue(std::locale::classic());
-  text.precision(std::numeric_limits<double>::max_digits10);
+  text.imbue(std::locale(std::locale::classic(), new detail::shortest_numbers));  // which owns it
   print_policy(text, p);
   return text.str();
 }

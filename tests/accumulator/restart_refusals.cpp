@@ -115,7 +115,7 @@ TEST_CASE("load names what the file says and what the accumulator has") {
              "the recipe in the file says per_token, that of the accumulator per_sample"));
   CHECK(says(refused_by(per_token{}, every{3}, keep_last{}, clip_by_global_norm{.max_norm = 1.0 + 1e-15}, momentum{}),
              "clip_by_global_norm{max_norm=1, order=2, epsilon=0}, that of the accumulator "
-             "clip_by_global_norm{max_norm=1.0000000000000011, order=2, epsilon=0}"));
+             "clip_by_global_norm{max_norm=1.000000000000001, order=2, epsilon=0}"));
   CHECK(says(refused_by(per_token{}, every{3}, keep_last{}, clip, sgd{}),
              "says momentum learning_rate factor dampening weight_decay nesterov, that of the accumulator sgd"));
   CHECK(says(refused_by(per_token{}, keep_last{}, clip, momentum{}),
