@@ -46,7 +46,8 @@ void say_advice(report_writer& out, batch const& of) {
       say(to, "weight_decay_factor", found->weight_decay_factor);
     }
   }
-  if (out.has(in::new_replicas)) say_elastic(out, of);
+  if (out.has(in::new_replicas)) return say_elastic(out, of);
+  if (out.has(in::band)) out.complain(in::band, "of no other batch; give new_replicas, or leave this out");
 }
 
 }  // namespace batch_plan

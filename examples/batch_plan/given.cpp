@@ -43,7 +43,7 @@ reading refused(std::string_view text, char const* expected, std::array<unit, Un
   std::string known;
   for (auto const& each : units)
     if (!each.name.empty()) known += (known.empty() ? "" : ", ") + std::string(each.name);
-  return {0, joined({"'", text, "' is ", expected, ", with one of ", known})};
+  return {0, joined({"'", text, "' is ", expected, ", if need be with one of ", known})};
 }
 
 /// Digits, perhaps a fraction, and a unit. Of bytes, nanoseconds and millionths a fraction is cut off, a count has
@@ -71,7 +71,7 @@ reading decimal(std::string_view text, std::array<unit, Units> const& units, boo
   for (auto const& each : units)
     if (text.substr(at) == each.name) factor = each.factor;
   if (factor == 0)
-    return refused(text, at == text.size() ? "without a unit; give digits" : "of no unit; give digits", units);
+    return refused(text, at == text.size() ? "without a unit; give digits" : "of an unknown unit; give digits", units);
 
   reading result;
   for (char digit : whole) {

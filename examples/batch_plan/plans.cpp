@@ -23,7 +23,8 @@ void say_plans(report_writer& out, setting const& known, batch const& of) {
     say(to, "samples_per_second", samples_per_second(*known.time, each.microbatch, of.across));
     say(to, "overhead", 100.0 * known.time->overhead(each.microbatch), "%");
   });
-  if (auto const count = out.want(found, in::memory)) out.only("batch").push_back({"plans_that_fit", *count});
+  if (auto const count = out.want(found, in::memory))
+    out.only("batch").push_back({out.has(in::memory) ? "plans_that_fit" : "plans", *count});
 }
 
 }  // namespace batch_plan

@@ -133,7 +133,11 @@ void say_ramp(report_writer& out, batch const& of) {
       return out.complain(end, "of a straight line; give its length as ramp, or leave this out");
   if (out.has(in::ramp) && out.has(in::ramp_stages))
     return out.complain(in::ramp_stages, "a second ramp; leave out this or ramp");
-  if (!out.has(in::ramp) && !out.has(in::ramp_stages)) return;
+  bool const ramps = out.has(in::ramp) || out.has(in::ramp_stages);
+  for (in manner : {in::ramp_of, in::ramp_by})
+    if (out.has(manner) && !ramps)
+      return out.complain(manner, "of no ramp; give ramp or ramp_stages, or leave this out");
+  if (!ramps) return;
   if (out.number(in::ramp_of) == 0)
     say_ramp_by_choice(out, of, microbatches{1}, of.group);
   else

@@ -9,7 +9,13 @@
 namespace batch_plan {
 
 void say_run(report_writer& out, batch const& of) {
+  for (in alone : {in::passes, in::done})
+    if (out.has(alone) && !out.has(in::in_pass))
+      return out.complain(alone, "of no data; give in_pass, or leave this out");
   if (!out.has(in::in_pass)) return;
+  for (in ramp : {in::ramp, in::ramp_stages})
+    if (out.has(ramp))
+      return out.complain(ramp, "with in_pass; updates of a run are those of one group: leave out one of the two");
   plan::data_pass const pass{microbatches{out.number(in::in_pass)}, of.group};
   plan::passes const run{out.number(in::passes, 1)};
   constexpr std::array<std::string_view, 5> names{"keep", "drop", "carry", "pad", "refuse"};
@@ -37,6 +43,12 @@ void say_run(report_writer& out, batch const& of) {
       say(to, "positions", all->value());
     }
     if (!out.has(in::done)) continue;
+    if (updates{out.number(in::done)} > counts->total) {
+      if (last == plan::last_group::keep)
+        return out.complain(in::done, accrue::joined({"the run ends after ", std::to_string(counts->total.value()),
+                                                      " updates; give more passes"}));
+      continue;
+    }
     auto const point = plan::resume_after(updates{out.number(in::done)}, pass, last);
     if (!point && last == plan::last_group::keep) return out.complain(in::done, text_of(*point.reason()));
     if (!point) continue;

@@ -53,13 +53,16 @@ std::optional<Count> solved(report_writer& out, wanted<Unit> const& of,
     return std::nullopt;
   }
   // What accrue::error says, as far as it is about the neighbours.
-  std::string text = joined({"no whole number of ", Count::unit_type::name, " gives ",
+  constexpr bool is_size = std::same_as<Count, samples>;  // of a microbatch
+  constexpr std::string_view unknown = is_size ? "microbatch" : Count::unit_type::name;
+  std::string text = joined({is_size ? "no " : "no whole number of ", unknown, " gives ",
                              std::to_string(missed.target.value()), " ", Unit::unit_type::name, " an update"});
   for (auto const& offer : {missed.below, missed.above}) {
     if (!offer) continue;
     auto& to = out.row_of("neighbours");
-    say(to, Count::unit_type::name, offer->count.value());
-    text += joined({"; ", std::to_string(offer->count.value()), " give "});
+    say(to, unknown, offer->count.value(), is_size ? "samples" : "");
+    text +=
+        joined({"; ", is_size ? "one of " : "", std::to_string(offer->count.value()), is_size ? " gives " : " give "});
     text += say_neighbour(to, of.target, offer->effective_batch);
   }
   out.complain(of.field, std::move(text));

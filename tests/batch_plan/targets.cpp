@@ -47,7 +47,7 @@ TEST_CASE("batch_plan: a target in positions that is missed has both neighbours,
         json::parse(R"({"replicas": 3, "samples_per_update": 30, "positions_per_update": 90})"));
   json const of_samples = run("--target-positions 100 --length 3 --accumulate 5 --json").read();
   CHECK(of_samples["neighbours"][1] ==
-        json::parse(R"({"samples": 7, "samples_per_update": 35, "positions_per_update": 105})"));
+        json::parse(R"({"microbatch": 7, "samples_per_update": 35, "positions_per_update": 105})"));
   CHECK(run("--target-positions 9 --length 3 --micro 2 --json").read()["uneven_group"]["last_microbatch"] == 1);
 }
 

@@ -81,7 +81,7 @@ await send("Input.insertText", { text: "x" });
 claim("bad input says what is wrong beside its field, to a reader of screens as well", await evaluate(`(() => {
   const input = document.getElementById("accumulate");
   const beside = input.getAttribute("aria-describedby").split(" ").map((id) => document.getElementById(id).textContent);
-  return input.ariaInvalid === "true" && beside.some((text) => text.includes("'25x' is of no unit"));
+  return input.ariaInvalid === "true" && beside.some((text) => text.includes("'25x' is of an unknown unit"));
 })()`));
 claim("and no plan is shown for it", await evaluate(`document.querySelector("[data-section=batch], #picture svg") === null &&
   document.getElementById("panel-Batch").textContent === "Nothing, as long as a field is wrong."`));

@@ -95,6 +95,10 @@ function agree(input, roll) {
   agreeOnTarget(input, roll);
   if (input.ramp) delete input["ramp-stages"];
   else for (const name of ["ramp-from", "ramp-to"]) delete input[name];
+  if (!input.ramp && !input["ramp-stages"]) for (const name of ["ramp-of", "ramp-by"]) delete input[name];
+  if (input.ramp || input["ramp-stages"]) delete input["in-pass"];
+  if (!input["in-pass"]) for (const name of ["passes", "done"]) delete input[name];
+  if (!input["new-replicas"]) delete input.band;
   if (input["ramp-of"] === "batch" && input["ramp-stages"]) input["ramp-stages"] = "0:128,10k:4096";
   if (!input.peaks && !input.parameters) delete input.memory;
   if (input.parameters && !input["gradient-bytes"]) delete input.terms;

@@ -20,7 +20,7 @@ namespace accrue {
 /// for each group, in any numbers: who closes early goes on adding nothing until all close. A call of `accumulate`
 /// waits for the others. Guarantee: the parameters are equal bit by bit on all members; those of the mode without it
 /// within rounding, for sums are formed in another order. Cost: per microbatch one gather of 58 bytes and the sum of
-/// all gradients, of which each gets its part; per group a gather of 512 bytes, two small ones, and one of the
+/// all gradients, of which each gets its part; per group four gathers, of some 700 bytes together, and one of the
 /// parameters. Memory: the buffer and state over D, and pieces of 4 MiB. Failure: `accrue::error` where replicas do not
 /// agree, at the first microbatch at which they do not. Needs `widened` sums, whole gradients that arrive local, and
 /// neither named terms, nor `running`, `gather`, a clip or a look at each microbatch or replica, nor a rule on the
