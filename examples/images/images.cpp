@@ -31,7 +31,8 @@ constexpr char const* usage = R"(usage: images --data FOLDER [--quick] [--target
                      t10k-labels-idx1-ubyte, uncompressed: Fashion-MNIST, or your own images in that format
   --quick            a short training run, on at most 4000 images
   --target PERCENT   held-out accuracy that counts as success: 85 if not given, 70 with --quick
-  --draw FOLDER      writes the record of every update there as CSV, and draws the losses as SVG with gnuplot
+  --draw FOLDER      writes the run sheet there, and the record of every update as CSV, and draws the losses as
+                     SVG with gnuplot
 )";
 
 examples::image_data load(examples::arguments const& given) {
@@ -89,9 +90,11 @@ int main(int argc, char* argv[]) {
     auto const data = load(given);
     auto const folder = given.value("--draw");
     auto numbers = folder ? examples::open_numbers(*folder, "updates.csv") : std::ofstream();
-    if (folder) plan.numbers = &numbers;
+    auto sheet = folder ? examples::open_numbers(*folder, "run_sheet.md") : std::ofstream();
+    if (folder) plan.numbers = &numbers, plan.sheet = &sheet;
     bool const right = run(data, plan, given.number("--target", given.has("--quick") ? 70 : 85));
     numbers.close();
+    if (folder) std::cout << "Run sheet: " << *folder << "/run_sheet.md\n\n";
     if (folder) examples::draw("support/loss.gp", *folder);
     return right ? 0 : 1;
   } catch (std::invalid_argument const& problem) {

@@ -28,6 +28,7 @@ struct training_plan {
   double learning_rate = 2e-3;
   double max_norm = 1.0;
   std::ostream* numbers = nullptr;         // takes a line for each group, if there is one
+  std::ostream* sheet = &std::cout;        // takes the run sheet
   accrue::memory_watch* memory = nullptr;  // watches groups, if there is one
 };
 
@@ -59,7 +60,7 @@ inline Kokkos::View<int*> on_device(std::vector<int> const& values) {
   return copy;
 }
 
-/// Trains `parameters` in place, prints a line for each epoch and the run sheet, and returns the held-out accuracy.
+/// Trains `parameters` in place, prints a line for each epoch, writes the run sheet, and returns the held-out accuracy.
 inline double train(execution const& exec, network const& parameters, image_data const& data, training_plan plan,
                     network_workspace const& work, network const& gradient) {
   accrue::accumulator group(exec,
@@ -101,13 +102,13 @@ inline double train(execution const& exec, network const& parameters, image_data
               << " %\n";
   }
   std::cout << '\n';
-  write_markdown(std::cout, run_sheet_of(group, history,
-                                         {.microbatch = accrue::samples{plan.microbatch_size},
-                                          .group = accrue::microbatches{plan.microbatches_per_group},
-                                          .replicas = 1,
-                                          .samples = accrue::samples{std::int64_t{plan.epochs} * images}},
-                                         plan.memory));
-  std::cout << '\n';
+  write_markdown(*plan.sheet, run_sheet_of(group, history,
+                                           {.microbatch = accrue::samples{plan.microbatch_size},
+                                            .group = accrue::microbatches{plan.microbatches_per_group},
+                                            .replicas = 1,
+                                            .samples = accrue::samples{std::int64_t{plan.epochs} * images}},
+                                           plan.memory));
+  if (plan.sheet == &std::cout) std::cout << '\n';
   return held_out_accuracy;
 }
 

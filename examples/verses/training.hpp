@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <iostream>
 #include <string>
 
 #include "../support/progress.hpp"
@@ -26,6 +27,7 @@ struct training_plan {
   double learning_rate = 2e-2;
   double max_norm = 1.0;
   std::ostream* numbers = nullptr;         // takes a line for each group, if there is one
+  std::ostream* sheet = &std::cout;        // takes the run sheet
   accrue::memory_watch* memory = nullptr;  // watches groups, if there is one
 };
 

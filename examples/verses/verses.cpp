@@ -34,7 +34,8 @@ constexpr char const* usage = R"(usage: verses --data FILE [--quick] [--draw FOL
 
   --data FILE     a text, one sequence a line: the verses of a bible, or any text of your own
   --quick         a short training run
-  --draw FOLDER   writes the record of every update per token there as CSV, and draws the losses as SVG with gnuplot
+  --draw FOLDER   writes the run sheet there, and the record of every update per token as CSV, and draws the losses as
+                  SVG with gnuplot
 )";
 
 examples::corpus load(examples::arguments const& given) {
@@ -106,8 +107,8 @@ bool run(examples::corpus const& words, examples::training_plan const& plan) {
   train_and_report(exec, problem, lines, unrecorded, accrue::per_microbatch{}, "mean of means");
   auto const sheet = train_and_report(exec, problem, lines, plan, accrue::per_token{}, "per token");
   std::cout << '\n';
-  write_markdown(std::cout, sheet);
-  std::cout << '\n';
+  write_markdown(*plan.sheet, sheet);
+  if (plan.sheet == &std::cout) std::cout << '\n';
   return slope_error < 1e-2 && holds;
 }
 
@@ -132,9 +133,11 @@ int main(int argc, char* argv[]) {
     auto const words = load(given);
     auto const folder = given.value("--draw");
     auto numbers = folder ? examples::open_numbers(*folder, "updates.csv") : std::ofstream();
-    if (folder) plan.numbers = &numbers;
+    auto sheet = folder ? examples::open_numbers(*folder, "run_sheet.md") : std::ofstream();
+    if (folder) plan.numbers = &numbers, plan.sheet = &sheet;
     bool const right = run(words, plan);
     numbers.close();
+    if (folder) std::cout << "Run sheet: " << *folder << "/run_sheet.md\n\n";
     if (folder) examples::draw("support/loss.gp", *folder);
     return right ? 0 : 1;
   } catch (std::invalid_argument const& problem) {
