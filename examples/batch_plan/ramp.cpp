@@ -138,6 +138,9 @@ void say_ramp(report_writer& out, batch const& of) {
     if (out.has(manner) && !ramps)
       return out.complain(manner, "of no ramp; give ramp or ramp_stages, or leave this out");
   if (!ramps) return;
+  bool const has_end = out.has(in::ramp_to) || out.has(in::ramp_stages) || out.has(in::accumulate);
+  if (!has_end && !out.has(in::target) && !out.has(in::target_positions) && !out.has(in::target_tokens))
+    return out.complain(in::accumulate, "missing; a ramp leads to it: give it, a target or ramp_to");
   if (out.number(in::ramp_of) == 0)
     say_ramp_by_choice(out, of, microbatches{1}, of.group);
   else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "topics.hpp"
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -18,7 +19,15 @@ std::optional<replicas> replicas_of_the_run(report_writer& out) {
                         plan::ranks{out.number(in::expert, 1)}};
   auto const found = plan::replicas_of(mesh);
   if (!found) {
-    out.complain(found.reason() == plan::refusal::experts_left_over ? in::expert : in::world, text_of(*found.reason()));
+    std::string text = text_of(*found.reason());
+    if (found.reason() == plan::refusal::ranks_left_over) {  // the ranks of a replica fit into 63 bits then
+      std::int64_t const one = mesh.tensor.value() * mesh.pipeline.value() * mesh.context.value();
+      std::int64_t const below = mesh.world.value() / one * one;
+      if (below > 0) text += accrue::joined({"; ", std::to_string(below), " ranks would fill it"});
+      if (below <= std::numeric_limits<std::int64_t>::max() - one)
+        text += accrue::joined({"; ", std::to_string(below + one), " ranks would fill it"});
+    }
+    out.complain(found.reason() == plan::refusal::experts_left_over ? in::expert : in::world, std::move(text));
     return std::nullopt;
   }
   if (out.has(in::replicas) && out.number(in::replicas) != found.value().value())

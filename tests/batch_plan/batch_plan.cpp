@@ -11,6 +11,21 @@
 #include <string>
 #include <vector>
 
+TEST_CASE("batch_plan: a world that replicas do not fill has neighbours, as far as numbers go") {
+  auto const says = [](std::string const& options) {
+    answer const got = run("--micro 8 --json " + options);
+    CHECK(got.exit_code == 1);
+    return got.read()["errors"][0]["message"].get<std::string>();
+  };
+  auto const ends = [](std::string const& text, std::string const& end) {
+    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+  };
+  CHECK(ends(says("--world 100 --tensor 8"), "context; 96 ranks would fill it; 104 ranks would fill it"));
+  CHECK(ends(says("--world 4 --tensor 8"), "context; 8 ranks would fill it"));
+  CHECK(ends(says("--world 9223372036854775807 --tensor 8"), "context; 9223372036854775800 ranks would fill it"));
+  CHECK(says("--world 9 --tensor 9223372036854775807 --pipeline 8").find("exceeds 63 bits") != std::string::npos);
+}
+
 TEST_CASE("batch_plan: the worked examples") {
   json const large = read("--micro 8 --replicas 64 --accumulate 4 --length 4096");
   CHECK(large["batch"]["samples_per_update"] == 2048);
@@ -209,6 +224,7 @@ TEST_CASE("batch_plan: what gives no plan names the option, with exit code 1") {
            wrong{"--micro 2 --done 1", "--done"},
            wrong{"--micro 2 --passes 2", "--passes"},
            wrong{"--micro 2 --band 5", "--band"},
+           wrong{"--micro 8 --replicas 4 --ramp 1000", "--accumulate"},
            wrong{"--micro 2 --ramp-of batch", "--ramp-of"},
            wrong{"--micro 2 --ramp-by tokens", "--ramp-by"},
            wrong{"--micro 2 --accumulate 8 --ramp 100 --in-pass 100", "--ramp"},
