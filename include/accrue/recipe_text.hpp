@@ -19,6 +19,7 @@ namespace detail {
 /// Writes real numbers with as many digits as tell them from all others: 0.1, not 0.10000000000000001.
 class shortest_numbers : public std::num_put<char> {
  protected:
+  using std::num_put<char>::do_put;
   iter_type do_put(iter_type out, std::ios_base&, char, double value) const override {
     char digits[32];
     return std::copy(digits, std::to_chars(digits, digits + sizeof digits, value).ptr, out);
