@@ -104,7 +104,7 @@ struct seen_sample {
 /// Says which samples the replicas of all members saw in a group, and forgets them; the same report on all members.
 ///
 /// Guarantee: exact. Cost: two gathers, of 16 bytes and of as many ids as the longest list of a member has; 24 bytes an
-/// id and member while it works, and a sort: some 240 MB and a second for 10^7 ids.
+/// id and member while it works, and a sort: some 240 MB and some seconds for 10^7 ids.
 template <class Transport, class... Audits>
   requires(fills_slot<Transport, slot::replicas>)
 [[nodiscard]] sample_report audit_group(Transport const& transport, Audits&... own) {
